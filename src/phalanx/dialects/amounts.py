@@ -1,0 +1,102 @@
+"""Resource amounts of containers and pods, as Kubernetes defaults and adds them up."""
+
+from phalanx.dialects.fields import Field
+from phalanx.model import resources
+from phalanx.model.problems import Problem
+from phalanx.model.resources import NANO, PODS, ContainerNeed, Resources
+
+Amounts = dict[str, int]  # resource name -> nano-units; an explicit zero stays
+
+_CORE = ("cpu", "memory", "ephemeral-storage")
+_HUGE_PAGES = "hugepages-"
+
+
+def of(at: Field) -> Amounts:
+    """A mapping of resource names to quantities (``requests``, ``limits``, ``overhead``, ``allocatable``)."""
+    amounts: Amounts = {}
+    for name, quantity in at.entries():
+        amount = _parsed(quantity)
+        if amount is not None and _whole(name, amount, quantity):
+            amounts[name] = amount
+    return amounts
+
+
+def _parsed(at: Field) -> int | None:
+    parsed = resources.parse(at.value, "")  # the path is made only for a complaint: it costs more than parsing
+    if isinstance(parsed, Problem):
+        at.wrong(parsed.message, parsed.allowed)
+        return None
+    return parsed
+
+
+def _whole(name: str, amount: int, at: Field) -> bool:
+    """Whether the amount is possible: devices, huge pages and pods come in whole numbers."""
+    if amount % NANO == 0 or not ("/" in name or name == PODS or name.startswith(_HUGE_PAGES)):
+        return True
+    at.mistaken(f"is not whole; {name[:80]} comes in whole numbers only")
+    return False
+
+
+def requests(at: Field) -> Amounts:
+    """What ``resources`` of a container asks for: a limit stands in where the request is missing."""
+    at.mapping()
+    at.typos("requests", "limits", "claims")
+    asked, limits = of(at.at("requests")), of(at.at("limits"))
+    for name in sorted({*asked, *limits}):
+        _check_name(name, at)
+    for name, amount in sorted(asked.items()):
+        if amount > limits.get(name, amount):
+            at.at("requests", name).mistaken(f"is more than the limit {resources.show(name, limits[name])}")
+    return {**limits, **asked}
+
+
+def _check_name(name: str, at: Field) -> None:
+    if name == PODS:
+        at.wrong("'pods' cannot be asked for: every pod counts as one")
+    elif "/" not in name and name not in _CORE and not name.startswith(_HUGE_PAGES):
+        at.warn(
+            f"{name[:80]!r} is no resource of Kubernetes; those of devices have a domain, like nvidia.com/gpu", _CORE
+        )
+
+
+def pod_level(at: Field, containers: Resources) -> Resources:
+    """What the pod's own ``resources`` ask for; they replace the sum over the containers.
+
+    A pod-level limit becomes the request only where neither the pod nor any container asks for the resource.
+    """
+    if not at.mapping():
+        return Resources()
+    at.typos("requests", "limits")
+    asked, limits = of(at.at("requests")), of(at.at("limits"))
+    for part in ("requests", "limits"):
+        for name in of(at.at(part)):
+            if name not in ("cpu", "memory") and not name.startswith(_HUGE_PAGES):
+                at.at(part, name).wrong("a pod as a whole has only cpu, memory and huge pages", ("cpu", "memory"))
+    for name, amount in sorted(asked.items()):
+        if amount < containers.get(name):
+            least = resources.show(name, containers.get(name))
+            at.at("requests", name).mistaken(f"is less than the {least} its containers ask for together")
+    defaults = {name: amount for name, amount in limits.items() if not containers.get(name)}
+    return Resources.of({**defaults, **asked})
+
+
+def effective(spec: Field) -> Resources:
+    """What a pod with this spec takes from its node, one of ``pods`` included."""
+    containers = tuple(_need(c) for c in spec.at("containers").items())
+    init = tuple(_need(c) for c in spec.at("initContainers").items())
+    overhead = Resources.of(of(spec.at("overhead")))
+    if not spec.at("resources").present:
+        return resources.effective(containers, init, overhead)
+    whole = pod_level(spec.at("resources"), resources.effective(containers, init))
+    return resources.effective(containers, init, overhead, whole)
+
+
+def _need(container: Field) -> ContainerNeed:
+    container.mapping()
+    container.typos("resources", "ports", "restartPolicy")
+    return ContainerNeed(Resources.of(requests(container.at("resources"))), restartable(container))
+
+
+def restartable(container: Field) -> bool:
+    """Whether an init container keeps running beside the others (a sidecar)."""
+    return container.at("restartPolicy").text("") == "Always"

@@ -1,0 +1,189 @@
+"""Documents sorted by what they are: lists opened, kinds recognised, versions checked."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from phalanx.model.problems import Problem, shown
+
+DOCUMENTS_MAX = 2_000_000  # aliases in YAML can make a short list of lists look endless
+_LIST_DEPTH_MAX = 4
+_NAME_MAX = 253  # Kubernetes has no longer names
+
+
+class Role(Enum):
+    """What a kind of object is to us."""
+
+    STATE = "part of the cluster's state"
+    WORKLOAD = "something to place"
+    UNREAD = "something to place that is not read yet"
+    LATER = "known, and not used yet"
+    OTHER = "nothing to do with placement"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One object with its kind taken apart. ``value`` is the document as given."""
+
+    group: str
+    version: str
+    kind: str
+    role: Role
+    value: Mapping[object, object]
+    wrong_version: Problem | None = None
+
+    @property
+    def name(self) -> str:
+        return _metadata(self.value, "name") or _metadata(self.value, "generateName")
+
+    @property
+    def namespace(self) -> str:
+        return _metadata(self.value, "namespace") or "default"
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+OURS = "phalanx.dev"
+TOPOLOGY_GROUPS = (OURS, "kueue.x-k8s.io", "kai.scheduler")
+_KUEUE_VERSIONS = ("v1alpha1", "v1beta1", "v1beta2")
+
+_READ: dict[tuple[str, str], tuple[Role, tuple[str, ...]]] = {
+    ("", "Node"): (Role.STATE, ("v1",)),
+    ("", "PersistentVolume"): (Role.STATE, ("v1",)),
+    ("", "PersistentVolumeClaim"): (Role.STATE, ("v1",)),
+    ("scheduling.k8s.io", "PriorityClass"): (Role.STATE, ("v1",)),
+    (OURS, "Topology"): (Role.STATE, ("v1alpha1",)),
+    ("kueue.x-k8s.io", "Topology"): (Role.STATE, _KUEUE_VERSIONS),
+    ("kai.scheduler", "Topology"): (Role.STATE, ("v1alpha1",)),
+    ("", "Pod"): (Role.WORKLOAD, ("v1",)),  # one that runs is state: ``reading`` looks
+    ("batch", "Job"): (Role.WORKLOAD, ("v1",)),
+    (OURS, "Gang"): (Role.WORKLOAD, ("v1alpha1",)),
+}
+WORKLOAD_KINDS = ("Gang", "Job", "Pod")
+
+_LATER = {
+    (OURS, "Queue"), (OURS, "Flavor"),
+    ("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "Cohort"),
+    ("kueue.x-k8s.io", "ResourceFlavor"), ("kueue.x-k8s.io", "WorkloadPriorityClass"),
+    ("scheduling.run.ai", "Queue"), ("kai.scheduler", "Queue"),
+}  # fmt: skip
+
+# Kinds that make pods, by name alone: several groups have a PodGroup or a Workload, and none is read yet.
+_UNREAD = {
+    "CronJob", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet",
+    "JobSet", "LeaderWorkerSet", "LeaderWorkerSetGroup", "Workload", "PodGroup", "CompositePodGroup", "PodGang",
+    "PodCliqueSet", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "TrainJob",
+    "RayCluster", "RayJob", "RayService", "SparkApplication", "AppWrapper", "Notebook", "InferenceService",
+}  # fmt: skip
+
+
+# -- opening lists -----------------------------------------------------------------------------------------------
+
+
+def sort(given: object) -> tuple[list[Document], list[Problem]]:
+    """Every object in the given documents, in order, and a Problem for each that cannot be recognised.
+
+    ``given``: an iterable of documents, or one document. Empty documents are passed over.
+    """
+    found: list[Document] = []
+    problems: list[Problem] = []
+    for path, value in _opened(given):
+        if isinstance(value, Problem):
+            problems.append(value)
+            continue
+        document = _recognised(path, value)
+        if isinstance(document, Problem):
+            problems.append(document)
+        else:
+            found.append(document)
+    return found, problems
+
+
+def _opened(given: object) -> Iterator[tuple[str, Mapping[object, object] | Problem]]:
+    if isinstance(given, dict):
+        given = [given]
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        yield "", Problem("", shown(given), (), "expected a list of documents")
+        return
+    seen = 0
+    for i, one in enumerate(given):
+        for path, value in _flat(f"documents[{i}]", one, 0):
+            seen += 1
+            if seen > DOCUMENTS_MAX:
+                yield "", Problem("", None, (), f"more than {DOCUMENTS_MAX} documents; the rest is not read")
+                return
+            yield path, value
+
+
+def _flat(path: str, value: object, depth: int) -> Iterator[tuple[str, Mapping[object, object] | Problem]]:
+    """The objects in a document: itself, or the items of a List (also of a JobList and the like)."""
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        yield path, Problem(path, shown(value), (), f"{shown(value)!r} is not an object with kind and apiVersion")
+        return
+    kind, items = value.get("kind"), value.get("items")
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, (list, tuple))):
+        yield path, value
+        return
+    if depth >= _LIST_DEPTH_MAX:
+        yield path, Problem(path, kind, (), f"lists are opened {_LIST_DEPTH_MAX} deep and no deeper")
+        return
+    inherited = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
+    for i, item in enumerate(items):
+        bare = isinstance(item, dict) and item.get("kind") is None and kind != "List"
+        whole = {**inherited, **item} if bare and isinstance(item, dict) else item
+        yield from _flat(f"{path}.items[{i}]", whole, depth + 1)
+
+
+# -- recognising kinds -------------------------------------------------------------------------------------------
+
+
+def _recognised(path: str, value: Mapping[object, object]) -> Document | Problem:
+    kind, api = value.get("kind"), value.get("apiVersion")
+    if not isinstance(kind, str) or not kind:
+        return Problem(f"{path}.kind", shown(kind), (), "the document does not say what kind of object it is")
+    group, _, version = api.rpartition("/") if isinstance(api, str) else ("", "", "")
+    wrong = _wrong_version(api, group, version, kind)
+    if not version:
+        group = next((g for g, k in _READ if k == kind), "")
+    return Document(group, version, kind, _role(group, kind, value), value, wrong)
+
+
+def _role(group: str, kind: str, value: Mapping[object, object]) -> Role:
+    if (group, kind) in _READ:
+        return _READ[group, kind][0]
+    if (group, kind) in _LATER:
+        return Role.LATER
+    if kind in _UNREAD or (kind != "DaemonSet" and _makes_pods(value)):
+        return Role.UNREAD
+    if group == OURS or kind in WORKLOAD_KINDS:
+        return Role.UNREAD
+    return Role.OTHER
+
+
+def _makes_pods(value: Mapping[object, object]) -> bool:
+    """Whether an object of a kind nobody told us about holds a pod template where most do."""
+    spec = value.get("spec")
+    template = spec.get("template") if isinstance(spec, dict) else None
+    inner = template.get("spec") if isinstance(template, dict) else None
+    return isinstance(inner, dict) and "containers" in inner
+
+
+def _wrong_version(api: object, group: str, version: str, kind: str) -> Problem | None:
+    """A Problem for a kind we read, in a version we do not."""
+    homes = [g for g, k in _READ if k == kind]
+    good = tuple(f"{g}/{v}" if g else v for g in homes for v in _READ[g, kind][1])
+    if not homes or (version and group not in homes) or (version and version in _READ[group, kind][1]):
+        return None
+    return Problem("apiVersion", shown(api), good, f"{shown(api)!r} is not a version of {kind} that is read")
+
+
+def _metadata(value: Mapping[object, object], key: str) -> str:
+    metadata = value.get("metadata")
+    found = metadata.get(key) if isinstance(metadata, dict) else None
+    if not isinstance(found, str):
+        return ""
+    return found if len(found) <= _NAME_MAX and found.isprintable() else str(shown(found))

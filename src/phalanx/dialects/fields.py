@@ -1,0 +1,268 @@
+"""Reading untrusted documents: every wrong value becomes a Problem that names the path to it.
+
+A ``Field`` is one place in a document. Asking it for a value of a type gives that value, or the stated default
+and a note in the document's ``Notes``. Nothing here raises, recurses into what it was not asked for, or does
+more work than ``WORK_MAX`` entries per document, so no input can crash or hang a reader::
+
+    doc = Field.of({"spec": {"count": "four"}})
+    doc.at("spec").at("count").integer(1, low=1)   # 1, and the note "spec.count: 'four' is not a whole number"
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TypeVar
+
+from phalanx.model.nodes import Pairs
+from phalanx.model.problems import Problem, shown
+
+INT_MAX = 2**31 - 1  # the range of Kubernetes' integer fields
+LIST_MAX = 10_000  # entries of one list; etcd refuses objects long before
+WORK_MAX = 500_000  # entries read of one document; aliases in YAML can make a small file look endless
+PROBLEMS_MAX = 100  # a document with more is wrong in one way many times
+
+Default = TypeVar("Default")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+@dataclass(slots=True)
+class Notes:
+    """What was found wrong (the document is refused) or worth saying (it is not) while reading one document."""
+
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    work: int = 0
+
+    def problem(self, problem: Problem) -> None:
+        _note(self.problems, problem)
+
+    def warning(self, warning: Problem) -> None:
+        _note(self.warnings, warning)
+
+
+def _note(notes: list[Problem], one: Problem) -> None:
+    if len(notes) < PROBLEMS_MAX and one not in notes:
+        notes.append(one)
+
+
+class Field:
+    """One place in a document: its value, the way to it, and where notes about it go. Never changed."""
+
+    __slots__ = ("_key", "_parent", "notes", "value")
+
+    def __init__(self, value: object, notes: Notes, parent: "Field | None", key: str | int) -> None:
+        self.value = value
+        self.notes = notes
+        self._parent = parent
+        self._key = key
+
+    @staticmethod
+    def of(document: object, notes: Notes | None = None, title: str = "") -> "Field":
+        """The root of a document. ``title`` (``Node/n1``) goes before every path, for notes that stand alone."""
+        return Field(document, notes if notes is not None else Notes(), None, f"{title}: " if title else "")
+
+    @property
+    def path(self) -> str:
+        """``spec.podGroups[2].template``, ``metadata.annotations['phalanx.dev/gang-mode']``."""
+        keys: list[str | int] = []
+        here: Field | None = self
+        while here is not None:
+            keys.append(here._key)
+            here = here._parent
+        return _joined(keys)
+
+    @property
+    def present(self) -> bool:
+        """Whether something is written here. A null is nothing, as in Kubernetes."""
+        return self.value is not None
+
+    # -- notes ---------------------------------------------------------------------------------------------------
+
+    def wrong(self, message: str, allowed: Iterable[str] = ()) -> None:
+        """Note a Problem: this document cannot be used as it is."""
+        self.notes.problem(Problem(self.path, shown(self.value), tuple(allowed), message))
+
+    def warn(self, message: str, allowed: Iterable[str] = ()) -> None:
+        """Note something worth saying that does not stop anything."""
+        self.notes.warning(Problem(self.path, shown(self.value), tuple(allowed), message))
+
+    def mistaken(self, rule: str, allowed: Iterable[str] = ()) -> None:
+        """``wrong`` with the value in front: ``'rak' is not ...``."""
+        self.wrong(f"{shown(self.value)!r} {rule}", allowed)
+
+    # -- going down ----------------------------------------------------------------------------------------------
+
+    def at(self, *keys: str) -> "Field":
+        """The field below; one that holds nothing when this is no mapping or lacks the key."""
+        here = self
+        for key in keys:
+            value = here.value.get(key) if isinstance(here.value, dict) else None
+            here = Field(value, here.notes, here, key)
+        return here
+
+    def aside(self) -> "Field":
+        """The same place with notes of its own, for readers whose complaints count for less."""
+        return Field(self.value, Notes(), self._parent, self._key)
+
+    def mapping(self) -> bool:
+        """Whether this is a mapping; anything else but nothing is a Problem."""
+        if self.present and not isinstance(self.value, dict):
+            self.mistaken("is not a mapping of fields")
+        return isinstance(self.value, dict)
+
+    def known(self, *names: str) -> bool:
+        """``mapping``, and every field that is not among ``names`` is a Problem. For our own kinds."""
+        if not self.mapping():
+            return False
+        for key in self._keys():
+            if key not in names and len(self.notes.problems) < PROBLEMS_MAX:
+                Field(self._raw(key), self.notes, self, key).wrong(_unknown(key, names), names)
+        return True
+
+    def typos(self, *names: str) -> None:
+        """A warning for each field that looks like one of ``names`` misspelt. For kinds that are not ours."""
+        if not isinstance(self.value, dict):
+            return
+        by_sound = {_sound(name): name for name in names}
+        for key in self._keys():
+            if key not in names and _sound(key) in by_sound:
+                meant = by_sound[_sound(key)]
+                Field(self._raw(key), self.notes, self, key).warn(f"is not read; did you mean {meant}?", (meant,))
+
+    def items(self, limit: int = LIST_MAX) -> "list[Field]":
+        """The entries of a list; none when nothing is written."""
+        if not self.present:
+            return []
+        if not isinstance(self.value, (list, tuple)):
+            self.mistaken("is not a list")
+            return []
+        if len(self.value) > limit:
+            self.wrong(f"has {len(self.value)} entries; at most {limit} are read")
+            return []
+        if not self._afford(len(self.value)):
+            return []
+        return [Field(value, self.notes, self, i) for i, value in enumerate(self.value)]
+
+    def entries(self) -> "list[tuple[str, Field]]":
+        """The fields of a mapping with their keys, sorted by key."""
+        if not self.mapping():
+            return []
+        return [(key, Field(self._raw(key), self.notes, self, key)) for key in self._keys()]
+
+    def pairs(self) -> Pairs:
+        """A mapping of texts (labels, selectors) as sorted pairs; an entry that is no text is a Problem."""
+        return tuple((key, value.text("")) for key, value in self.entries())
+
+    def _keys(self) -> list[str]:
+        assert isinstance(self.value, dict)
+        if len(self.value) > LIST_MAX or not self._afford(len(self.value)):
+            self.wrong(f"has {len(self.value)} fields; at most {LIST_MAX} are read")
+            return []
+        keys = [key for key in self.value if isinstance(key, str)]
+        if len(keys) < len(self.value):
+            odd = next(key for key in self.value if not isinstance(key, str))
+            self.wrong(f"has the field name {shown(odd)!r}, which is not a text; put it in quotes")
+        return sorted(keys)
+
+    def _raw(self, key: str) -> object:
+        return self.value[key] if isinstance(self.value, dict) else None
+
+    def _afford(self, entries: int) -> bool:
+        self.notes.work += entries
+        if self.notes.work <= WORK_MAX:
+            return True
+        self.notes.problem(Problem("", None, (), f"the document is too large: more than {WORK_MAX} entries"))
+        return False
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def text(self, default: Default) -> str | Default:
+        if not self.present:
+            return default
+        if isinstance(self.value, str):
+            if self.value.isascii() or _encodable(self.value):
+                return self.value
+            self.mistaken("has characters that no text can have")
+            return default
+        hint = "; put it in quotes" if isinstance(self.value, (bool, int, float)) else ""
+        self.mistaken(f"is not a text{hint}")
+        return default
+
+    def name(self, default: Default) -> str | Default:
+        """A text that can name something: 1 to 253 visible characters, none of which a path or id gives a meaning."""
+        text = self.text(None)
+        if text is None:
+            return default
+        if 0 < len(text) <= 253 and text.isprintable() and not set(text) & set(" /[]#'\""):
+            return text
+        self.mistaken("is not a name: 1 to 253 characters without spaces, slashes, brackets, # or quotes")
+        return default
+
+    def integer(self, default: Default, low: int = 0, high: int = INT_MAX) -> int | Default:
+        if not self.present:
+            return default
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            self.mistaken("is not a whole number")
+            return default
+        if low <= self.value <= high:
+            return self.value
+        self.mistaken(f"is not between {low} and {high}" if self.value >= low else f"is less than {low}")
+        return default
+
+    def flag(self, default: Default) -> bool | Default:
+        if not self.present:
+            return default
+        if isinstance(self.value, bool):
+            return self.value
+        self.mistaken("is neither true nor false", ("true", "false"))
+        return default
+
+    def choice(self, default: Default, *allowed: str) -> str | Default:
+        """One of the allowed texts, exactly as spelt."""
+        text = self.text(None)
+        if text is None:
+            return default
+        if text in allowed:
+            return text
+        close = _close(text, allowed)
+        self.mistaken(f"is not one of {', '.join(filter(None, allowed))}{_asking(close)}", allowed)
+        return default
+
+
+def _joined(keys: list[str | int]) -> str:
+    """Keys, innermost first, as a path."""
+    path = str(keys[-1])
+    start = len(path)
+    for key in reversed(keys[:-1]):
+        if isinstance(key, int):
+            path += f"[{key}]"
+        elif _PLAIN.fullmatch(key):
+            path += f".{key}" if len(path) > start else key
+        else:
+            path += f"[{shown(key)!r}]"
+    return path
+
+
+def _encodable(text: str) -> bool:
+    """Whether a text can be written out. JSON can smuggle in halves of characters that cannot."""
+    return text.encode("utf-8", "replace").decode("utf-8") == text
+
+
+def _unknown(key: str, names: Iterable[str]) -> str:
+    return f"there is no field {shown(key)!r} here{_asking(_close(key, names))}"
+
+
+def _close(word: str, names: Iterable[str]) -> list[str]:
+    """The name most like ``word``, upper and lower case aside."""
+    by_lower = {name.lower(): name for name in names if name}
+    return [by_lower[hit] for hit in get_close_matches(word[:80].lower(), by_lower, n=1)]
+
+
+def _sound(name: str) -> str:
+    """What stays of a name when case, separators and a plural s are forgotten. Cheap: it runs over every pod."""
+    return name[:80].lower().replace("-", "").replace("_", "").rstrip("s")
+
+
+def _asking(close: list[str]) -> str:
+    return f"; did you mean {close[0]}?" if close else ""

@@ -1,0 +1,56 @@
+"""From a pod template to a PodShape: everything about a pod that decides where it may go."""
+
+from collections.abc import Mapping
+
+from phalanx.dialects import amounts, nodefilter, podrules
+from phalanx.dialects.fields import Field
+from phalanx.dialects.surroundings import Surroundings
+from phalanx.model.nodes import Pairs, PodShape
+
+_READ = (
+    "affinity", "containers", "hostNetwork", "initContainers", "nodeName", "nodeSelector", "overhead",
+    "resourceClaims", "resources", "runtimeClassName", "schedulingGates", "tolerations",
+    "topologySpreadConstraints", "volumes",
+)  # fmt: skip
+
+
+def read(template: Field, namespace: str, around: Surroundings, extra: Mapping[str, str] | None = None) -> PodShape:
+    """The shape of the pods a template makes; wrong and unsupported fields are noted as Problems.
+
+    The template may be partial, down to nothing: such pods ask for one of ``pods`` and no more. ``extra``:
+    labels that the workload's controller adds to its pods.
+    """
+    spec = template.at("spec")
+    template.mapping()
+    spec.mapping()
+    spec.typos(*_READ)
+    _refuse_what_is_not_built(spec)
+    affinity = spec.at("affinity")
+    affinity.mapping()
+    affinity.typos("nodeAffinity", "podAffinity", "podAntiAffinity")
+    return PodShape(
+        requests=amounts.effective(spec),
+        filter=nodefilter.read(spec, podrules.reachable(spec, namespace, around)),
+        ports=podrules.host_ports(spec),
+        namespace=namespace,
+        labels=labels(template, extra),
+        affinity=podrules.pod_terms(affinity.at("podAffinity"), namespace),
+        anti_affinity=podrules.pod_terms(affinity.at("podAntiAffinity"), namespace),
+        spread=podrules.spread_rules(spec.at("topologySpreadConstraints")),
+    )
+
+
+def labels(template: Field, extra: Mapping[str, str] | None = None) -> Pairs:
+    """Labels of the pods, as rules between pods see them."""
+    template.at("metadata").mapping()
+    written = dict(template.at("metadata", "labels").pairs())
+    return tuple(sorted({**(extra or {}), **written}.items()))
+
+
+def _refuse_what_is_not_built(spec: Field) -> None:
+    containers = [c for part in ("containers", "initContainers") for c in spec.at(part).items()]
+    for claims in (spec.at("resourceClaims"), *(c.at("resources", "claims") for c in containers)):
+        if claims.value not in (None, [], ()):
+            claims.wrong("resource claims (DRA) are not supported yet")
+    if spec.at("runtimeClassName").text("") and not spec.at("overhead").present:
+        spec.at("runtimeClassName").warn("overhead and node choice of the RuntimeClass are not considered")

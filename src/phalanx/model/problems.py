@@ -1,0 +1,42 @@
+"""A Problem: what is wrong with an input, where, and what would be right."""
+
+from dataclasses import dataclass
+from typing import Any
+
+_SHOWN_MAX = 120  # characters of a value that a message repeats; enough to find it, too few to flood a terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: field path, the value found, what is allowed, and a sentence.
+
+    ``allowed`` is empty when no finite list of good values exists; the message then says the rule.
+    """
+
+    path: str
+    value: Any
+    allowed: tuple[str, ...]
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+def shown(value: object) -> str | int | float | bool | None:
+    """A short, harmless stand-in for any value: scalars as they are, long or strange ones shortened.
+
+    Documents are untrusted: printing a list nested ten thousand deep or an integer of a million digits would
+    itself fail, so a Problem never carries one.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        text = value if len(value) <= _SHOWN_MAX else value[:_SHOWN_MAX] + "..."
+        return text.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, int):
+        return int(value) if value.bit_length() <= 256 else "a number of more than 77 digits"
+    if isinstance(value, float):
+        return value if value - value == 0 else str(float(value))
+    if isinstance(value, dict):
+        return "a mapping"
+    return "a list" if isinstance(value, (list, tuple)) else f"a value of type {type(value).__name__}"

@@ -1,0 +1,73 @@
+"""Why a gang waits, as numbers and ids. ``explain`` turns them into sentences."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Why(StrEnum):
+    """The catalogue. One word per cause; used in conditions, events, metrics and the JSON."""
+
+    PODS_MISSING = "PodsMissing"
+    NO_MATCHING_NODES = "NoMatchingNodes"
+    TOO_LARGE = "TooLarge"
+    NO_ROOM = "NoRoom"
+    FRAGMENTED = "Fragmented"
+    OVER_QUOTA = "OverQuota"
+    BEHIND_OTHERS = "BehindOthers"
+    EVICTING = "Evicting"
+    BACKING_OFF = "BackingOff"
+    UNDECIDED = "Undecided"
+    SUSPENDED = "Suspended"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """One thing in the way on some nodes: ``resource`` short, ``taint``, ``selector``, ``affinity``, ``outside`` the
+    topology, ``port``, ``spread``. ``name`` is the resource, taint key, label, ..."""
+
+    kind: str
+    name: str
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainEvidence:
+    """How far one domain gets: ``fits`` of ``needed`` pods (or slices), and what stands in the way."""
+
+    domain: tuple[str, ...]
+    fits: int
+    needed: int
+    obstacles: tuple[Obstacle, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One dominant reason with its evidence.
+
+    ``group``: the group that finds no home (the root's name when it is all of them together).
+    ``together``: each part fits by itself and they do not fit at once.
+    ``helped_by``: which kinds of event could change the answer.
+    """
+
+    type: Why
+    group: str
+    level: str  # name of the level that must hold it; "cluster" when none was asked
+    needed: int
+    nearest: tuple[DomainEvidence, ...] = ()
+    together: bool = False
+    nodes_seen: int = 0
+    free_elsewhere: int = 0  # pods that would fit in the whole cluster, level ignored
+    parts: tuple["Reason", ...] = ()
+    helped_by: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> DomainEvidence | None:
+        return self.nearest[0] if self.nearest else None
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """A change that was decided again and starts the gang now."""
+
+    change: str
+    verified: bool = True

@@ -1,0 +1,308 @@
+"""A Draft: the free capacity of one tree, to take from, mark and undo.
+
+It outlives a decision: placements that stand are committed by simply not undoing them. Everything that
+changes is written to a log of touched nodes, so that counts kept elsewhere (``fit``) follow at the price of
+what changed, not of the cluster.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.model.nodes import HostPort, Node, NodeFilter, PodShape, RunningPod
+from phalanx.model.problems import Problem
+from phalanx.model.resources import Resources
+from phalanx.model.snapshot import Snapshot
+from phalanx.model.topology import Topology, Tree, grow
+from phalanx.place import filters
+from phalanx.place.nodetable import NodeTable
+from phalanx.place.pods import PodTable
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+# Sums over all nodes must stay below 2**63; a row whose total passes this bound is refused as a Problem.
+TOTAL_MAX = 2**61
+LOG_KEEP = 4096
+SHAPES_KEEP = 4096
+NO_TOPOLOGY = Topology.of("", ())
+
+
+@dataclass(slots=True, eq=False)
+class Shape:
+    """What one pod takes, in the draft's own units, and which nodes admit it.
+
+    Shapes with equal ``key`` are interchangeable; a mask that depends on running pods makes the key unique.
+    """
+
+    key: object
+    rows: Ints
+    need: Ints
+    mask: Flags | None
+    score: Ints | None = None
+
+    def column(self) -> Ints:
+        return self.need[:, None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """One entry of the journal: pods of a shape taken from nodes."""
+
+    shape: Shape
+    nodes: Ints
+    counts: Ints
+
+
+class Draft:
+    """Free resources per node in tree order, in exact integer units, with a journal and a log."""
+
+    def __init__(self, tree: Tree, nodes: Sequence[Node], pods: Iterable[RunningPod]) -> None:
+        self.tree = tree
+        self.table = NodeTable(nodes)
+        self.pods = PodTable(self.table)
+        self.row: dict[str, int] = {}  # resource name -> row of ``free``
+        self.unit: list[int] = []  # nano-units that one step of a row stands for
+        self.largest: list[int] = []  # the most any node allocates of it, in nano-units
+        self.total: list[int] = []  # nano-units allocatable in the whole cluster
+        self.free: Ints = np.zeros((0, tree.size), np.int64)
+        self.log: list[Ints] = []
+        self.log_base = 0
+        self.journal: list[Taken] = []
+        self.capacities: dict[object, object] = {}  # kept by ``fit``; here because it lives as long as we do
+        self.ports: dict[tuple[str, int], dict[tuple[int, str], int]] = {}
+        self._shapes: dict[object, Shape] = {}
+        self._masks: dict[object, Flags] = {}
+        self._fill(nodes, list(pods))
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, topology: str | None = None) -> "Draft":
+        """The draft of one topology of a snapshot; without a name only the cluster and its nodes are levels."""
+        found = next((t for t in snapshot.topologies if t.name == topology), NO_TOPOLOGY)
+        tree = grow(found, {node.name: node.labels for node in snapshot.nodes})
+        by_name = {node.name: node for node in snapshot.nodes}
+        return cls(tree, [by_name[name] for name in tree.names], snapshot.pods)
+
+    # ---- filling ------------------------------------------------------------------------------------
+
+    def _fill(self, nodes: Sequence[Node], pods: list[RunningPod]) -> None:
+        amounts: dict[str, list[int]] = {}
+        for position, node in enumerate(nodes):
+            for name, amount in node.allocatable:
+                amounts.setdefault(name, [0] * len(nodes))[position] = amount
+        bound = [pod for pod in pods if pod.node in self.tree.index]
+        used: dict[str, dict[int, int]] = {}
+        for pod in bound:
+            at = self.tree.index[pod.node]
+            for name, amount in pod.requests:
+                cell = used.setdefault(name, {})
+                cell[at] = cell.get(at, 0) + amount
+        for name in sorted(amounts.keys() | used.keys()):
+            allocatable = amounts.get(name, [0] * len(nodes))
+            self._add_row(name, allocatable, used.get(name, {}), [dict(pod.requests).get(name, 0) for pod in bound])
+        for pod in bound:
+            self._count_ports(pod.ports, self.tree.index[pod.node], 1)
+        self.pods.add(bound)
+
+    def _add_row(self, name: str, allocatable: list[int], used: Mapping[int, int], seen: Iterable[int]) -> None:
+        unit = gcd(*set(allocatable), *set(seen), 0) or 1
+        self.row[name] = len(self.unit)
+        self.unit.append(unit)
+        self.largest.append(max(allocatable, default=0))
+        self.total.append(sum(allocatable))
+        free = [amount // unit for amount in allocatable]
+        for at, amount in used.items():
+            free[at] -= amount // unit
+        clipped = [max(min(f, TOTAL_MAX), -TOTAL_MAX) for f in free]
+        self.free = np.vstack([self.free, np.array(clipped, dtype=np.int64).reshape(1, -1)])
+
+    # ---- shapes -------------------------------------------------------------------------------------
+
+    def accommodate(self, requests: Resources, path: str) -> Problem | None:
+        """Makes the units fine enough to hold ``requests`` exactly; a Problem if 64 bits cannot."""
+        for name, amount in requests:
+            row = self.row.get(name)
+            if row is None:
+                self._add_row(name, [0] * self.tree.size, {}, [amount])
+                continue
+            if amount > self.largest[row] or amount % self.unit[row] == 0:
+                continue  # larger than any node: it fits nowhere, whatever the unit
+            finer = gcd(self.unit[row], amount)
+            if max(self.total[row], 1) // finer > TOTAL_MAX:
+                return Problem(
+                    path, f"{name}: {amount}n", (),
+                    f"{name} is asked for in steps of {finer} nano-units while the cluster holds {self.total[row]}; "
+                    "both together do not fit 64 bits, use a coarser amount",
+                )  # fmt: skip
+            self._refine(row, finer)
+        return None
+
+    def _refine(self, row: int, unit: int) -> None:
+        factor = self.unit[row] // unit
+        self.unit[row] = unit
+        self.free[row] *= factor
+        for shape in self._shapes.values():
+            shape.need[shape.rows == row] *= factor
+        self.capacities.pop("sums", None)
+
+    def shape(self, pod: PodShape, bound: bool) -> Shape:
+        """The shape class of a pod, shared by all pods that ask for the same and may use the same nodes.
+
+        ``bound``: nodes outside the topology are not for it. ``accommodate`` came first.
+        """
+        key = (pod.requests, pod.filter, pod.ports, bound)
+        found = self._shapes.get(key)
+        if found is None:
+            if len(self._shapes) >= SHAPES_KEEP:
+                self._shapes.clear()
+            found = self._shapes[key] = self._make_shape(key, pod, bound)
+        return found
+
+    def _make_shape(self, key: object, pod: PodShape, bound: bool) -> Shape:
+        need: dict[int, int] = {}
+        for name, amount in pod.requests:
+            row = self.row[name]
+            over = self.largest[row] // self.unit[row] + 1
+            need[row] = over if amount > self.largest[row] else amount // self.unit[row]
+        for row in self._port_rows(pod.ports):
+            need[row] = 1
+        rows = np.array(sorted(need), dtype=np.int64)
+        score = self.score(pod.filter) if pod.filter.preferred else None
+        return Shape(key, rows, np.array([need[int(r)] for r in rows], dtype=np.int64), self.mask(pod.filter, bound), score)
+
+    def local_shape(self, shape: Shape, key: object, mask: Flags) -> Shape:
+        """The same pod on fewer nodes, for one decision only."""
+        both = mask if shape.mask is None else shape.mask & mask
+        return Shape((shape.key, key), shape.rows, shape.need, both, shape.score)
+
+    def joint_shape(self, shapes: Sequence[Shape], key: object) -> Shape:
+        """Several pods that go to one node together, as one shape with added needs."""
+        need: dict[int, int] = {}
+        mask: Flags | None = None
+        for shape in shapes:
+            for row, amount in zip(shape.rows.tolist(), shape.need.tolist(), strict=True):
+                need[row] = min(need.get(row, 0) + amount, TOTAL_MAX)
+            if shape.mask is not None:
+                mask = shape.mask if mask is None else mask & shape.mask
+        rows = np.array(sorted(need), dtype=np.int64)
+        return Shape(("joint", key), rows, np.array([need[int(r)] for r in rows], dtype=np.int64), mask)
+
+    def mask(self, node_filter: NodeFilter, bound: bool) -> Flags | None:
+        """Nodes a filter admits; None when it admits them all."""
+        key = (node_filter.selector, node_filter.required, node_filter.tolerations, bound)
+        found = self._masks.get(key)
+        if found is None:
+            if len(self._masks) >= SHAPES_KEEP:
+                self._masks.clear()
+            found = filters.admits(self.table, node_filter)
+            if bound:
+                found = found & self.tree.inside
+            self._masks[key] = found
+        return None if bool(found.all()) else found
+
+    def score(self, node_filter: NodeFilter) -> Ints | None:
+        """How well each node suits the preferred terms; None when they tell no node from another."""
+        score = filters.score(self.table, node_filter)
+        return score if len(score) and score.min() != score.max() else None
+
+    # ---- host ports ---------------------------------------------------------------------------------
+
+    def _port_rows(self, ports: tuple[HostPort, ...]) -> list[int]:
+        """Rows that stand for host ports: one unit a node. A wildcard takes those of every address in play."""
+        rows = []
+        for port in ports:
+            own = self._port_row(port)
+            rows.append(own)
+            if port.ip == "0.0.0.0":
+                prefix = f"port {port.protocol}/{port.port}/"
+                rows += [row for name, row in self.row.items() if name.startswith(prefix)]
+        return sorted(set(rows))
+
+    def _port_row(self, port: HostPort) -> int:
+        name = f"port {port.protocol}/{port.port}/{port.ip}"
+        if name not in self.row:
+            self._add_row(name, [1] * self.tree.size, {}, [1])
+            users = self.ports.get((port.protocol, port.port), {})
+            for (node, ip), count in users.items():
+                if ip in (port.ip, "0.0.0.0") or port.ip == "0.0.0.0":
+                    self.free[-1, node] -= count
+            self._widen_wildcards(port)
+        return self.row[name]
+
+    def _widen_wildcards(self, port: HostPort) -> None:
+        """A new address in play: shapes that hold the wildcard must take it too, so they are made again."""
+        stale = [
+            key for key, shape in self._shapes.items()
+            if any(p.port == port.port and p.protocol == port.protocol for p in key[2])  # type: ignore[index]
+        ]  # fmt: skip
+        for key in stale:
+            del self._shapes[key]
+
+    def _count_ports(self, ports: tuple[HostPort, ...], node: int, step: int) -> None:
+        for port in ports:
+            users = self.ports.setdefault((port.protocol, port.port), {})
+            users[node, port.ip] = users.get((node, port.ip), 0) + step
+            for name, row in self.row.items():
+                parts = name.removeprefix("port ").split("/", 2) if name.startswith("port ") else []
+                if parts[:2] == [port.protocol, str(port.port)] and (parts[2] in (port.ip, "0.0.0.0") or port.ip == "0.0.0.0"):
+                    self.free[row, node] -= step
+
+    # ---- taking and undoing -------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        return self.log_base + len(self.log)
+
+    def mark(self) -> int:
+        return len(self.journal)
+
+    def take(self, shape: Shape, nodes: Ints, counts: Ints) -> None:
+        """Takes pods of a shape from nodes (ascending, each once) and remembers it in the journal."""
+        self._change(shape, nodes, -counts)
+        self.journal.append(Taken(shape, nodes, counts))
+
+    def undo(self, mark: int) -> None:
+        """Gives back everything taken since ``mark``; marks nest."""
+        while len(self.journal) > mark:
+            taken = self.journal.pop()
+            self._change(taken.shape, taken.nodes, taken.counts)
+
+    def keep(self) -> tuple[Taken, ...]:
+        """Makes everything taken stand: the journal is emptied and handed over."""
+        kept, self.journal = tuple(self.journal), []
+        return kept
+
+    def give(self, taken: Iterable[Taken]) -> None:
+        """Gives back what an earlier ``keep`` handed over."""
+        for entry in taken:
+            self._change(entry.shape, entry.nodes, entry.counts)
+
+    def _change(self, shape: Shape, nodes: Ints, counts: Ints) -> None:
+        self.free[shape.rows[:, None], nodes] += shape.need[:, None] * counts
+        self.touch(nodes)
+
+    def touch(self, nodes: Ints) -> None:
+        """Writes to the log that the free capacity of these nodes (ascending) changed."""
+        self.log.append(nodes)
+        if len(self.log) > LOG_KEEP:
+            del self.log[: LOG_KEEP // 2]
+            self.log_base += LOG_KEEP // 2
+
+    def touched_since(self, version: int) -> Ints | None:
+        """Nodes touched since a version, ascending, each once; None when the log no longer reaches back."""
+        if version < self.log_base:
+            return None
+        entries = self.log[version - self.log_base :]
+        if len(entries) == 1:
+            return entries[0]
+        together = np.concatenate(entries) if entries else np.zeros(0, np.int64)
+        if len(entries) > 1:
+            together.sort()
+            fresh = np.empty(len(together), dtype=bool)
+            fresh[:1] = True
+            np.not_equal(together[1:], together[:-1], out=fresh[1:])
+            together = together[fresh]
+        return together

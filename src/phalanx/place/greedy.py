@@ -1,0 +1,168 @@
+"""T1: best fit, hardest group first, in four variants, with a journal to undo.
+
+Complete where sizes divide each other (1, 2, 4, 8 ...): placing the large ones first, wherever, leaves exactly
+as many places for the small ones. Elsewhere it finds most placements and ``exact`` settles the rest.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.place import choose
+from phalanx.place.budget import Budget
+from phalanx.place.choose import Order
+from phalanx.place.draft import Draft
+from phalanx.place.plan import Leaf, Plan, Unit, size
+from phalanx.place.split import Style, descend
+
+Ints = npt.NDArray[np.int64]
+Found = dict[int, tuple[Ints, Ints]]  # leaf number -> (nodes ascending, pods on each)
+
+CANDIDATES_MAX = 6  # domains tried per unit; more hardly ever helps (untuned guess of the prototype, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way of being greedy: which domains to fill first, and what to place first."""
+
+    small_first: bool
+    pieces_first: bool  # by largest indivisible piece instead of units before loose pods
+
+
+VARIANTS = (Variant(False, False), Variant(True, False), Variant(True, True), Variant(False, True))
+
+
+@dataclass(slots=True)
+class Greedy:
+    """One search over one plan. ``found`` holds what is placed so far, beside the draft's journal."""
+
+    draft: Draft
+    plan: Plan
+    reference: npt.NDArray[np.float64]
+    order: Order
+    style: Style
+    budget: Budget
+    variant: Variant = VARIANTS[0]
+    trail: list[tuple[int, Ints, Ints]] = field(default_factory=list)
+
+    def search(self, variants: tuple[Variant, ...] = VARIANTS) -> Found | None:
+        """A placement, left taken on the draft; or None with the draft as it was."""
+        for self.variant in variants:
+            if self._unit(self.plan.root, 0, 0):
+                return collect(self.trail)
+        return None
+
+    def _unit(self, unit: Unit, level: int, domain: int) -> bool:
+        """Puts a unit somewhere inside a domain."""
+        if unit.level <= level:
+            return self._undone_unless(self._inside(unit, level, domain), self.draft.mark(), len(self.trail))
+        for candidate in self._candidates(unit, level, domain):
+            self.budget.spend(100)
+            mark, trail = self.draft.mark(), len(self.trail)
+            if self._undone_unless(self._inside(unit, unit.level, candidate), mark, trail):
+                return True
+        return False
+
+    def _undone_unless(self, good: bool, mark: int, trail: int) -> bool:
+        if not good:
+            self.draft.undo(mark)
+            del self.trail[trail:]
+        return good
+
+    def _candidates(self, unit: Unit, level: int, domain: int) -> list[int]:
+        inside = self.draft.tree.within(level, domain, unit.level)
+        assert unit.heaviest is not None and unit.mask is not None
+        leaf, count = unit.heaviest
+        caps = leaf.capacity(self.draft, unit.level).levels[unit.level][inside.start : inside.stop]
+        self.budget.spend(len(inside))
+        allowed = unit.mask[inside.start : inside.stop]
+        most = CANDIDATES_MAX
+        return [inside.start + i for i in choose.several(caps, allowed, count, self.order, most)]
+
+    def _inside(self, unit: Unit, level: int, domain: int) -> bool:
+        """Everything of a unit into one domain."""
+        if self.variant.pieces_first and unit.kids and unit.loose:
+            return all(
+                self._unit(item, level, domain) if isinstance(item, Unit) else self._put(item, level, domain)
+                for item in self._by_piece(unit, level)
+            )
+        return all(self._unit(kid, level, domain) for kid in unit.kids) and all(
+            self._put(leaf, level, domain) for leaf in self._loose(unit)
+        )
+
+    def _loose(self, unit: Unit) -> list[Leaf]:
+        if not self.variant.pieces_first:
+            return unit.loose
+        return sorted(unit.loose, key=lambda leaf: -float((leaf.shape.need / self.reference[leaf.shape.rows]).sum()))
+
+    def _by_piece(self, unit: Unit, level: int) -> list[Unit | Leaf]:
+        pieces: list[tuple[float, int, Unit | Leaf]] = [(-kid.weight, i, kid) for i, kid in enumerate(unit.kids)]
+        for leaf in unit.loose:
+            sliced = max((number for at, number in leaf.units if at > level), default=1)
+            # a slice must find one domain, so it is harder than its size; 4 is what worked best in trials
+            weight = size(leaf.shape, self.reference) * sliced * (1 if sliced == 1 else 4)
+            pieces.append((-weight, len(pieces), leaf))
+        return [piece for _, _, piece in sorted(pieces, key=lambda p: p[:2])]
+
+    def _put(self, leaf: Leaf, level: int, domain: int) -> bool:
+        """All pods of a leaf into one domain, if they fit by counting."""
+        if not leaf.count:
+            return True
+        rest, capacity = leaf.count, leaf.capacity(self.draft, level)
+        if any(window.low is not None for window in leaf.windows.values()):
+            placed = self._lower_bounds(leaf, level, domain)
+            if placed is None or placed[1].sum() > rest:
+                return False
+            rest -= int(placed[1].sum())
+            capacity = leaf.capacity_after(self.draft, *placed)
+        if rest and capacity.levels[level][domain] < rest:
+            return False
+        if rest:
+            self._take(leaf, *descend(self.draft.tree, capacity, level, domain, rest, self._style()))
+        return True
+
+    def _style(self) -> Style:
+        return Style(small_first=True) if self.variant.small_first else self.style
+
+    def _lower_bounds(self, leaf: Leaf, level: int, domain: int) -> tuple[Ints, Ints] | None:
+        """Puts the least number of pods into every domain that must have some; None if one cannot.
+
+        Bounds on several levels at once, or together with slices, are left to the exact tier.
+        """
+        lows = [(at, window.low) for at, window in leaf.windows.items() if window.low is not None]
+        if len(lows) > 1 or leaf.units:
+            return None
+        (at, low), = lows
+        trail = len(self.trail)
+        capacity = leaf.capacity(self.draft, level)
+        for number in self.draft.tree.within(level, domain, at) if at >= level else ():
+            need = int(low[number])
+            if need:
+                self.budget.spend(50)
+                if capacity.levels[at][number] < need:
+                    return None
+                self._take(leaf, *descend(self.draft.tree, capacity, at, number, need, self._style()))
+        mine = [(nodes, counts) for _, nodes, counts in self.trail[trail:]]
+        if not mine:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return np.concatenate([m[0] for m in mine]), np.concatenate([m[1] for m in mine])
+
+    def _take(self, leaf: Leaf, nodes: Ints, counts: Ints) -> None:
+        self.budget.spend(len(nodes) + 20)
+        self.draft.take(leaf.shape, nodes, counts)
+        self.trail.append((leaf.number, nodes, counts))
+
+
+def collect(trail: list[tuple[int, Ints, Ints]]) -> Found:
+    """What was placed per leaf, nodes ascending and each once."""
+    found: Found = {}
+    for number, nodes, counts in trail:
+        if number in found:
+            nodes = np.concatenate([found[number][0], nodes])
+            counts = np.concatenate([found[number][1], counts])
+            unique, where = np.unique(nodes, return_inverse=True)
+            counts = np.bincount(where, weights=counts).astype(np.int64)
+            nodes = unique
+        found[number] = (nodes, counts)
+    return found

@@ -1,0 +1,394 @@
+"""One request on one draft: placed, impossible (proved) or undecided (the budget ran out).
+
+    preferences      all of them at once; if that fails the required levels only, then tightened outer first
+      counts         every pod wanted; else the minimum, then as many more as fit
+        questions    assumptions that rules between pods need, in turn
+          T0 bounds -> T1 greedy -> T2a prices -> T2b exact
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.model.placement import Placement
+from phalanx.model.policy import Policy
+from phalanx.model.problems import Problem
+from phalanx.model.request import Group, Request
+from phalanx.place import between, bounds, mend, prices
+from phalanx.place.budget import Budget, BudgetSpent
+from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built
+from phalanx.place.choices import NOTHING_CHOSEN, Choices
+from phalanx.place.choose import ORDERS
+from phalanx.place.draft import Draft, Shape
+from phalanx.place.exact import Exact
+from phalanx.place.greedy import VARIANTS, Found, Greedy
+from phalanx.place.plan import Plan, complete, reference_node
+from phalanx.place.ranks import assign
+from phalanx.place.split import Style
+
+Ints = npt.NDArray[np.int64]
+
+PLACED, IMPOSSIBLE, UNDECIDED = "placed", "impossible", "undecided"
+MENDS_MAX = 60  # rules mended one inside the other before a branch is given up as undecided
+EXTRA_SHARE = 0.5  # of the remaining budget that wishes beyond the first placement may use
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """Pods of one shape on nodes: what committing an answer takes from the draft."""
+
+    shape: Shape
+    nodes: Ints
+    counts: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What came out. ``work`` is the budget spent; ``tier`` the deepest that was needed."""
+
+    status: str
+    placement: Placement | None = None
+    entries: tuple[Entry, ...] = ()
+    work: int = 0
+    tier: int = 0
+    problem: Problem | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Outcome:
+    """The verdict of one attempt."""
+
+    status: str
+    built: Built | None = None
+    found: Found = field(default_factory=dict)
+
+
+def place(draft: Draft, request: Request, policy: Policy = Policy()) -> Answer:
+    """Decides one request. The draft is left as it was; ``commit`` takes what the answer holds."""
+    for pod_set in request.root.pod_sets():
+        problem = draft.accommodate(pod_set.shape.requests, f"{pod_set.name}.resources")
+        if problem is not None:
+            return Answer(UNDECIDED, problem=problem)
+    search = Search(draft, request, policy, Budget(policy.budget))
+    outcome = search.best()
+    if outcome.status != PLACED or outcome.built is None:
+        return Answer(outcome.status, work=search.budget.spent, tier=search.tier)
+    entries = tuple(
+        Entry(leaf.shape, *outcome.found[leaf.number]) for leaf in outcome.built.plan.leaves if leaf.number in outcome.found
+    )
+    placement = describe(draft, request, outcome.built, outcome.found)
+    return Answer(PLACED, placement, entries, search.budget.spent, search.tier)
+
+
+def commit(draft: Draft, answer: Answer) -> None:
+    """Takes what an answer holds; undone like anything else that is taken."""
+    for entry in answer.entries:
+        draft.take(entry.shape, entry.nodes, entry.counts)
+
+
+class Search:
+    """One decision in progress."""
+
+    def __init__(self, draft: Draft, request: Request, policy: Policy, budget: Budget) -> None:
+        self.draft, self.request, self.policy, self.budget = draft, request, policy, budget
+        self.between = between.read(draft, request)
+        self.reference = reference_node(draft)
+        self.order = ORDERS[policy.candidates]
+        self.groups = tuple(request.root.groups())
+        self.sets = tuple(request.root.pod_sets())
+        self.style = self._style()
+        self.tier = 0
+
+    def _style(self) -> Style:
+        even = next((g.ranks.across for g in self.groups if g.ranks and g.ranks.order == "Balance"), None)
+        if even is None and self.policy.candidates == "balance":
+            even = max(self.draft.tree.host - 1, 1)
+        return Style(reuse=self.policy.nodes == "reuse", even=even)
+
+    # ---- wishes -------------------------------------------------------------------------------------
+
+    def best(self) -> Outcome:
+        """The best placement by the declared order of wishes."""
+        full = {s.name: s.count for s in self.sets}
+        outcome = self._preferring(full)
+        if outcome.status == PLACED:
+            return outcome
+        verdict = outcome
+        for counts in self._smaller(full):
+            verdict = self._preferring(counts)
+            if verdict.status == PLACED:
+                return self._extended(verdict, counts, full)
+            if verdict.status == UNDECIDED:
+                return verdict
+        return verdict
+
+    def _smaller(self, full: Mapping[str, int]) -> Iterator[dict[str, int]]:
+        """Fewer pods that still suffice: the minimum; where evenness is asked, every number down to it."""
+        least = {s.name: s.min_count for s in self.sets}
+        if least == full:
+            return
+        touchy = self._non_monotone()
+        if not touchy:
+            yield least
+            return
+        names = [s.name for s in self.sets if s.name in touchy and s.min_count < s.count]
+        for numbers in _boxes([(least[name], full[name]) for name in names]):
+            yield {**least, **dict(zip(names, numbers, strict=True))}
+
+    def _non_monotone(self) -> set[str]:
+        """Pod sets for which fewer pods may be harder to place than more."""
+        touchy: set[str] = set()
+        for group in self.groups:
+            if group.spread is not None and group.spread.max_per_domain is None:
+                touchy |= {s.name for s in group.pod_sets()}
+        for rule in self.between.rules:
+            if isinstance(rule, between.Even):
+                touchy |= {*rule.counted, *rule.owner}
+            elif isinstance(rule, between.Beside):
+                touchy |= {*rule.team, *rule.hosts}
+        return touchy
+
+    def _extended(self, placed: Outcome, counts: dict[str, int], full: dict[str, int]) -> Outcome:
+        """As many more pods as fit, pod set by pod set in declared order, by halving the distance to the full count."""
+        levels = self.levels
+        for pod_set in self.sets:
+            low, high = counts[pod_set.name], full[pod_set.name]
+            step = max((s.size for s in pod_set.slices), default=1)
+            while low < high:
+                middle = low + max((high - low) // (2 * step), 1) * step if low + step <= high else high + 1
+                if middle > high:
+                    break
+                more = self._try(levels, {**counts, pod_set.name: middle})
+                if more.status == PLACED:
+                    placed, low = more, middle
+                    counts = {**counts, pod_set.name: middle}
+                else:
+                    high = middle - step
+        return placed
+
+    def _preferring(self, counts: Mapping[str, int]) -> Outcome:
+        """Wishes for levels: lexicographic, outer groups first."""
+        required = {g.name: g.required for g in self.groups}
+        wishes = [g for g in self.groups if g.preferred is not None and g.preferred > (g.required or 0)]
+        self.levels: dict[str, int | None] = {**required, **{g.name: g.preferred for g in wishes}}
+        if len(wishes) <= 1:
+            return self._ladder(wishes[0] if wishes else None, required, counts)
+        outcome = self._try(self.levels, counts)
+        if outcome.status == PLACED:
+            return outcome
+        self.levels = dict(required)
+        outcome = self._try(self.levels, counts)
+        if outcome.status == PLACED:
+            outcome = self._tightened(outcome, wishes, counts)
+        return outcome
+
+    def _ladder(self, wish: Group | None, required: Mapping[str, int | None], counts: Mapping[str, int]) -> Outcome:
+        """The wished level, then each wider one down to what is required."""
+        rungs: Iterable[int | None] = [None]
+        if wish is not None and wish.preferred is not None:
+            rungs = [*range(wish.preferred, wish.required or 0, -1), wish.required]
+        outcome = Outcome(IMPOSSIBLE)
+        for rung in rungs:
+            self.levels = dict(required) if wish is None else {**required, wish.name: rung}
+            outcome = self._try(self.levels, counts)
+            if outcome.status == PLACED:
+                break
+        return outcome
+
+    def _tightened(self, placed: Outcome, wishes: list[Group], counts: Mapping[str, int]) -> Outcome:
+        for group in wishes:
+            assert group.preferred is not None
+            for level in range(group.preferred, group.required or 0, -1):
+                levels = {**self.levels, group.name: level}
+                outcome = self._try(levels, counts)
+                if outcome.status == PLACED:
+                    placed, self.levels = outcome, levels
+                    break
+        return placed
+
+    # ---- one attempt --------------------------------------------------------------------------------
+
+    def _try(self, levels: Mapping[str, int | None], counts: Mapping[str, int]) -> Outcome:
+        """One attempt with levels and counts fixed; leaves the draft as it was."""
+        mark = self.draft.mark()
+        try:
+            return self._settle(levels, counts, NOTHING_CHOSEN, 0)
+        except BudgetSpent:
+            return Outcome(UNDECIDED)
+        finally:
+            self.draft.undo(mark)
+
+    def _settle(self, levels: Mapping[str, int | None], counts: Mapping[str, int], choices: Choices, depth: int) -> Outcome:
+        if choices is UNANSWERABLE or depth > MENDS_MAX:
+            return Outcome(UNDECIDED)
+        self.budget.spend(200)
+        builder = Builder(self.draft, self.request, self.between, choices, levels, counts)
+        try:
+            built = builder.build()
+        except Asked as asked:
+            return self._any(asked.question.alternatives, levels, counts, depth)
+        if built.impossible:
+            return Outcome(IMPOSSIBLE)
+        outcome = self._search(built)
+        if outcome.status != PLACED:
+            return outcome
+        broken = mend.alternatives(built.lazy, by_set(built, outcome.found), choices)
+        if broken is None:
+            return outcome
+        return self._any(broken, levels, counts, depth + 1)
+
+    def _any(self, alternatives: Iterator[Choices], levels: Mapping[str, int | None], counts: Mapping[str, int], depth: int) -> Outcome:
+        """The first alternative that is placed; impossible only if every one of them is."""
+        verdict = Outcome(IMPOSSIBLE)
+        for choices in alternatives:
+            outcome = self._settle(levels, counts, choices, depth)
+            if outcome.status == PLACED:
+                return outcome
+            if outcome.status == UNDECIDED:
+                verdict = outcome
+        return verdict
+
+    def _search(self, built: Built) -> Outcome:
+        """The tiers. What they place is taken back at once: the outcome holds where it goes."""
+        plan = built.plan
+        if not plan.leaves:
+            return Outcome(PLACED, built)
+        complete(self.draft, plan.root, self.reference)
+        self.budget.spend(50 * len(plan.leaves))
+        if not bounds.bound(self.draft, plan.root).any():
+            return Outcome(IMPOSSIBLE)
+        self.tier = max(self.tier, 1)
+        found = self._greedy(plan)
+        if found is not None:
+            return Outcome(PLACED, built, found)
+        if plan.counted:
+            return Outcome(IMPOSSIBLE)
+        self.tier = 2
+        return self._exactly(built)
+
+    def _greedy(self, plan: Plan) -> Found | None:
+        greedy = Greedy(self.draft, plan, self.reference, self.order, self.style, self.budget)
+        for variant in VARIANTS[:1] if plan.counted else VARIANTS:
+            mark = self.draft.mark()
+            found = greedy.search((variant,))
+            self.draft.undo(mark)
+            greedy.trail.clear()
+            if found is not None and mend.keeps_counts(self.draft.tree, plan, found):
+                return found
+        return None
+
+    def _exactly(self, built: Built) -> Outcome:
+        """T2 in every domain the root could use, equal ones once."""
+        root, tree = built.plan.root, self.draft.tree
+        assert root.mask is not None
+        verdict = IMPOSSIBLE
+        seen = set()
+        for domain in self._root_candidates(built.plan):
+            nodes = tree.nodes(root.level, domain)
+            content = self._content(built.plan, root.level, domain) if root.level else b""
+            if content in seen:
+                continue
+            seen.add(content)
+            status, found = self._in_domain(built.plan, root.level, domain, nodes)
+            if status == PLACED and found is not None:
+                return Outcome(PLACED, built, found)
+            if status == UNDECIDED:
+                verdict = UNDECIDED
+        return Outcome(verdict)
+
+    def _root_candidates(self, plan: Plan) -> list[int]:
+        root = plan.root
+        assert root.mask is not None and root.heaviest is not None
+        caps = root.heaviest[0].capacity(self.draft, root.level).levels[root.level]
+        passing = np.flatnonzero(root.mask)
+        return [int(d) for d in passing[np.argsort(self.order(caps[passing]), kind="stable")]]
+
+    def _content(self, plan: Plan, level: int, domain: int) -> bytes:
+        """Equal for domains in which the plan has equal chances: same shape of tree, room, masks and bounds."""
+        tree = self.draft.tree
+        nodes = tree.nodes(level, domain)
+        self.budget.spend(len(nodes))
+        parts = [self.draft.free[:, nodes.start : nodes.stop]]
+        for inner in range(level + 1, tree.host):
+            parts.append(tree.domain[inner][nodes.start : nodes.stop] - tree.domain[inner][nodes.start])
+        for leaf in plan.leaves:
+            if leaf.shape.mask is not None:
+                parts.append(leaf.shape.mask[nodes.start : nodes.stop])
+            for at, window in sorted(leaf.windows.items()):
+                inside = tree.within(level, domain, at)
+                parts += [x[inside.start : inside.stop] for x in (window.low, window.high) if x is not None]
+        for ceiling in plan.ceilings:
+            if not isinstance(ceiling.most, int):
+                inside = tree.within(level, domain, ceiling.level)
+                parts.append(ceiling.most[inside.start : inside.stop])
+        return b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)
+
+    def _in_domain(self, plan: Plan, level: int, domain: int, nodes: range) -> tuple[str, Found | None]:
+        if plain(plan):
+            status, found = prices.settle(self.draft, plan.leaves, nodes.start, nodes.stop, self.budget)
+            if status != UNDECIDED:
+                return status, found
+        attempt = self.budget.portion(0.7)
+        try:
+            found = Exact(self.draft, plan, level, domain, attempt).solve()
+        except BudgetSpent:
+            return UNDECIDED, None
+        finally:
+            self.budget.absorb(attempt)
+        return (IMPOSSIBLE, None) if found is None else (PLACED, found)
+
+
+def plain(plan: Plan) -> bool:
+    """Several shapes and nothing else: no units, slices, bounds or rules."""
+    loose = not plan.root.kids and not plan.exclusions and not plan.ceilings
+    return loose and not any(leaf.units or leaf.limits or leaf.windows for leaf in plan.leaves)
+
+
+def _boxes(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
+    """All integer points of a box, largest first."""
+    if not ranges:
+        yield ()
+        return
+    (low, high), rest = ranges[0], ranges[1:]
+    for number in range(high, low - 1, -1):
+        for others in _boxes(rest):
+            yield (number, *others)
+
+
+def by_set(built: Built, found: Found) -> dict[str, tuple[Ints, Ints]]:
+    """Pods per node for every pod set: leaves that stand for it added up."""
+    out = {}
+    for name, leaves in built.leaves_of.items():
+        parts = [found[leaf.number] for leaf in leaves if leaf.number in found]
+        if len(parts) == 1:
+            out[name] = parts[0]
+        elif parts:
+            nodes = np.concatenate([p[0] for p in parts])
+            unique, where = np.unique(nodes, return_inverse=True)
+            total = np.bincount(where, weights=np.concatenate([p[1] for p in parts]))
+            out[name] = (unique, total.astype(np.int64))
+    return out
+
+
+def describe(draft: Draft, request: Request, built: Built, found: Found) -> Placement:
+    """The placement in names."""
+    tree = draft.tree
+    counts = by_set(built, found)
+    pod_sets = {}
+    for pod_set in request.root.pod_sets():
+        if pod_set.name in counts:
+            nodes, numbers = counts[pod_set.name]
+            pod_sets[pod_set.name] = tuple(zip([tree.names[i] for i in nodes.tolist()], numbers.tolist(), strict=True))
+    domains, reached = {}, {}
+    for group in request.root.groups():
+        nodes = [counts[s.name][0] for s in group.pod_sets() if s.name in counts]
+        if nodes:
+            first, last = min(int(n[0]) for n in nodes), max(int(n[-1]) for n in nodes)
+            level = next(at for at in range(tree.host, -1, -1) if tree.domain[at][first] == tree.domain[at][last])
+            domains[group.name] = tree.paths[first][:level] if tree.inside[first] else ()
+            reached[group.name] = tree.topology.level_name(level)
+    return Placement(pod_sets, domains, reached, assign(draft, request, built, found))
+
+
