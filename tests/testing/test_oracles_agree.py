@@ -17,28 +17,28 @@ SEEDS = 30  # per family: 27 families make some eight hundred instances
 
 
 def tiny(seed: int, family: str) -> tuple[Snapshot, Request]:
-    """An instance of a family cut down to 4 or 5 nodes, 3 sets and 2 to 4 pods in each."""
+    """An instance of a family cut down to 4 or 5 nodes and, depending on how many sets there are, 2 to 4 pods each."""
     chance = Random(f"tiny:{family}:{seed}")
-    whole = dict(families_groups.ODD_NODE if family == "odd-quantities" else worlds.WHOLE_NODE)
+    whole = families_groups.ODD_NODE if family == "odd-quantities" else worlds.WHOLE_NODE
     while True:
         place = worlds.world(chance, whole, most=5)
         root = families.FAMILIES[family](chance, place)
-        if len(list(root.pod_sets())) <= 3:
+        if len(list(root.pod_sets())) <= 4:  # six sets, which ranks can have, would take brute force minutes
             break
     for _ in range(chance.randint(0, 2)):  # several layers: the fuller the cluster, the more often capacity decides
         worlds.fill(chance, place)
-    request = Request("Gang", "default", family, _smaller(root), topology=worlds.TOPOLOGY.name)
-    return place.snapshot(), request
+    most = {1: 4, 2: 3}.get(len(list(root.pod_sets())), 2)
+    return place.snapshot(), Request("Gang", "default", family, _smaller(root, most), topology=worlds.TOPOLOGY.name)
 
 
-def _smaller(group: Group) -> Group:
-    return replace(group, members=tuple(_smaller_member(member) for member in group.members))
+def _smaller(group: Group, most: int) -> Group:
+    return replace(group, members=tuple(_smaller_member(member, most) for member in group.members))
 
 
-def _smaller_member(member: Group | PodSet) -> Group | PodSet:
+def _smaller_member(member: Group | PodSet, most: int) -> Group | PodSet:
     if isinstance(member, Group):
-        return _smaller(member)
-    count = min(member.count, member.slices[0].size if member.slices else 3)
+        return _smaller(member, most)
+    count = min(member.count, member.slices[0].size if member.slices else most)
     return replace(member, count=count, min_count=min(member.min_count, count))
 
 

@@ -149,7 +149,7 @@ def _recognised(path: str, value: Mapping[object, object]) -> Document | Problem
     wrong = _wrong_version(api, group, version, kind)
     if not version:
         group = next((g for g, k in _READ if k == kind), "")
-    return Document(group, version, kind, _role(group, kind, value), value, wrong)
+    return Document(str(shown(group)), version, str(shown(kind)), _role(group, kind, value), value, wrong)
 
 
 def _role(group: str, kind: str, value: Mapping[object, object]) -> Role:

@@ -81,15 +81,18 @@ class Field:
 
     def wrong(self, message: str, allowed: Iterable[str] = ()) -> None:
         """Note a Problem: this document cannot be used as it is."""
-        self.notes.problem(Problem(self.path, shown(self.value), tuple(allowed), message))
+        self.notes.problem(self._note(message, allowed))
 
     def warn(self, message: str, allowed: Iterable[str] = ()) -> None:
         """Note something worth saying that does not stop anything."""
-        self.notes.warning(Problem(self.path, shown(self.value), tuple(allowed), message))
+        self.notes.warning(self._note(message, allowed))
 
     def mistaken(self, rule: str, allowed: Iterable[str] = ()) -> None:
         """``wrong`` with the value in front: ``'rak' is not ...``."""
         self.wrong(f"{shown(self.value)!r} {rule}", allowed)
+
+    def _note(self, message: str, allowed: Iterable[str]) -> Problem:
+        return Problem(self.path, shown(self.value), tuple(allowed), _written(message))
 
     # -- going down ----------------------------------------------------------------------------------------------
 
@@ -181,7 +184,7 @@ class Field:
         if not self.present:
             return default
         if isinstance(self.value, str):
-            if self.value.isascii() or _encodable(self.value):
+            if _written(self.value) == self.value:
                 return self.value
             self.mistaken("has characters that no text can have")
             return default
@@ -244,9 +247,9 @@ def _joined(keys: list[str | int]) -> str:
     return path
 
 
-def _encodable(text: str) -> bool:
-    """Whether a text can be written out. JSON can smuggle in halves of characters that cannot."""
-    return text.encode("utf-8", "replace").decode("utf-8") == text
+def _written(text: str) -> str:
+    """The text as it can be written out. JSON can smuggle in halves of characters that cannot."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _unknown(key: str, names: Iterable[str]) -> str:

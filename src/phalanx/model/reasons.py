@@ -32,12 +32,17 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class DomainEvidence:
-    """How far one domain gets: ``fits`` of ``needed`` pods (or slices), and what stands in the way."""
+    """How far one domain gets: ``fits`` of ``needed`` pods, and what stands in the way.
+
+    ``obstacles`` count nodes on which not one pod fits. ``limits``: the resources that end it on the nodes on which some
+    do, the most frequent first. ``domain`` is the whole path, empty for the cluster.
+    """
 
     domain: tuple[str, ...]
     fits: int
     needed: int
     obstacles: tuple[Obstacle, ...] = ()
+    limits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,8 @@ class Reason:
     """One dominant reason with its evidence.
 
     ``group``: the group that finds no home (the root's name when it is all of them together).
-    ``together``: each part fits by itself and they do not fit at once.
+    ``together``: each part fits by itself and they do not fit at once; ``parts`` says where each would.
+    ``wider``: the best domain of the narrowest wider level that counts enough room; ``wider_level`` is its level.
     ``helped_by``: which kinds of event could change the answer.
     """
 
@@ -58,6 +64,8 @@ class Reason:
     nodes_seen: int = 0
     free_elsewhere: int = 0  # pods that would fit in the whole cluster, level ignored
     parts: tuple["Reason", ...] = ()
+    wider: DomainEvidence | None = None
+    wider_level: str = ""
     helped_by: tuple[str, ...] = ()
 
     @property

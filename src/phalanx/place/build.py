@@ -6,6 +6,7 @@ Where a rule needs an assumption first, building stops with the Question; the se
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ class Asked(Exception):
 class Bundle:
     """Ranks that sit together: the leaves of one bundle, by pod set; a joint leaf holds several of them."""
 
-    sets: tuple[str, ...]
+    sets: tuple[str, ...]  # sorted
     leaves: tuple[int, ...]  # one joint leaf, or one leaf per set with one pod each
 
 
@@ -77,6 +78,7 @@ class Builder:
         self._single_node_bounds()
         for leaf in self.leaves:
             self._settle_wide_bounds(leaf)
+            self._stay_with_lower_bounds(leaf)
         self._settle_wide_rules(root)
         self.leaves = [leaf for leaf in self.leaves if leaf.count]
         plan = Plan(root, self.leaves, self.exclusions, self.ceilings)
@@ -134,8 +136,7 @@ class Builder:
 
     def _leaf(self, unit: Unit, pod_set: PodSet, count: int, bound: bool) -> Leaf:
         shape = self._shape(pod_set, bound)
-        units = tuple((s.level, s.size) for s in pod_set.slices if s.size > 1)
-        return self._add_leaf(unit, (pod_set.name,), count, shape, units)
+        return self._add_leaf(unit, (pod_set.name,), count, shape, slice_units(pod_set))
 
     def _add_leaf(self, unit: Unit, sets: tuple[str, ...], count: int, shape: Shape, units: tuple[tuple[int, int], ...] = ()) -> Leaf:
         leaf = Leaf(len(self.leaves), count, shape, sets, units, home=unit.level)
@@ -227,7 +228,7 @@ class Builder:
             self._bundle([sets[name] for name in key], count, level, finest[key])
 
     def _bundle(self, members: list[PodSet], count: int, level: int, unit: Unit) -> None:
-        names = tuple(s.name for s in members)
+        names = tuple(sorted(s.name for s in members))
         if len(members) == 1:
             self._leaf(unit, members[0], count, True)
         elif level >= self.draft.tree.host:
@@ -357,7 +358,9 @@ class Builder:
         level = rule.classes.level
         simple = len(counted) == 1 and owners == set(rule.counted) and len(counted[0].parts) == 1
         if level is None or not simple or counted[0].units:
-            self.lazy.append(rule)
+            if not rule.floor and rule.key not in self.choices.answers:
+                raise Asked(self._leasts_of_many(rule, counted))
+            self._check_later(rule, (*rule.counted, *owners))
             return
         leaf = counted[0]
         if rule.floor:
@@ -379,6 +382,20 @@ class Builder:
         for least in range(min(top, base + leaf.count), base - 1, -1):
             if int(np.maximum(least - rule.running, 0).sum()) <= leaf.count:
                 yield self.choices.answer(rule.key, least)
+
+    def _leasts_of_many(self, rule: Even, leaves: list[Leaf]) -> Iterator[Choices]:
+        """The same for several pod sets together, bounded by their number alone."""
+        pods = sum(leaf.count for leaf in leaves)
+        base = int(rule.running.min())
+        for least in range(base + pods, base - 1, -1):
+            if int(np.maximum(least - rule.running, 0).sum()) <= pods:
+                yield self.choices.answer(rule.key, least)
+
+    def _check_later(self, rule: "Apart | Beside | Even", names: tuple[str, ...]) -> None:
+        """A rule for the last tier; its pods are counted separately from now on."""
+        self.lazy.append(rule)
+        for leaf in self._leaves_in(names):
+            leaf.alone = True
 
     def _domain_of_class(self, classes: Classes, level: int) -> Ints:
         first = np.full(classes.count, -1, dtype=np.int64)
@@ -413,7 +430,7 @@ class Builder:
         level = rule.classes.level
         everywhere = level is not None and bool((rule.classes.codes >= 0)[self._usable(first + second)].all())
         if level is None or joint or not everywhere:
-            self.lazy.append(rule)
+            self._check_later(rule, (rule.first, rule.second))
         elif rule.first == rule.second:
             self._ceiling(level, first, 1)
         else:
@@ -438,7 +455,7 @@ class Builder:
                 if not rule.hosts and self._found_by_level(rule, team):
                     return
                 raise Asked(self._foundings(key, rule, team))
-        self.lazy.append(rule)
+        self._check_later(rule, rule.team + rule.hosts)
 
     def _found_by_level(self, rule: Beside, team: list[str]) -> bool:
         """One pod set that wants its own company: all of it in one class, which a level says better."""
@@ -508,6 +525,22 @@ class Builder:
         if not mask.all():
             leaf.shape = self.draft.local_shape(leaf.shape, ("wide", leaf.number, self.draft.version, mask.tobytes()), mask)
 
+    def _stay_with_lower_bounds(self, leaf: Leaf) -> None:
+        """Pods demanded in some domain bring the leaf's whole unit there: one domain, or none at all."""
+        tree = self.draft.tree
+        for level, window in leaf.windows.items():
+            if leaf.home == 0 or window.low is None or not window.low.any():
+                continue
+            firsts = tree.start[level][np.flatnonzero(window.low)]
+            homes = np.unique(tree.domain[leaf.home][firsts])
+            if len(homes) > 1:
+                self.impossible = True
+                return
+            here = tree.domain[leaf.home] == homes[0]
+            for other in self.homes[leaf.number].leaves():
+                key = ("home", other.number, leaf.home, int(homes[0]))
+                other.shape = self.draft.local_shape(other.shape, key, here)
+
     def _settle_wide_rules(self, root: Unit) -> None:
         for exclusion in self.exclusions:
             if exclusion.level <= root.level and exclusion.first.count and exclusion.second.count:
@@ -543,6 +576,18 @@ def is_bound(group: Group) -> bool:
     ranks = group.ranks
     ranked = ranks is not None and (ranks.level is not None or ranks.across is not None)
     return group.required is not None or group.preferred is not None or group.spread is not None or ranked
+
+
+def slice_units(pod_set: PodSet) -> tuple[tuple[int, int], ...]:
+    """(level, size) coarse to fine, sizes made to divide each other: a wide domain holds whole narrow slices, so what
+    it holds is a multiple of both sizes."""
+    units: list[tuple[int, int]] = []
+    inner = 1
+    for cut in sorted(pod_set.slices, key=lambda cut: -cut.level):
+        inner = lcm(inner, cut.size)
+        if inner > 1:
+            units.insert(0, (cut.level, inner))
+    return tuple(units)
 
 
 def likeness(member: Group | PodSet) -> str:

@@ -13,7 +13,7 @@ and keep them closed downwards: pods that a lower bound demands are set aside wh
 counted off from what is asked above.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -326,7 +326,7 @@ class Exact:
         out: list[Vector] = []
         free = [max(int(self.draft.free[row, node]), 0) for row in self.rows]
         self._enumerate(0, free, most, (), out)
-        self.budget.spend(len(out) * max(len(out), 10))
+        self.budget.spend(20 * len(out) * max(len(out), 10))
         return maximal(out)
 
     def _enumerate(self, at: int, free: list[int], most: list[int], prefix: Vector, out: list[Vector]) -> None:
@@ -359,7 +359,7 @@ class Exact:
         for kid, vectors in useful:
             if table.full:
                 break
-            self.budget.spend(table.cells * len(vectors) + 20)
+            self.budget.spend(table.cells * len(vectors) + 200 * len(vectors))
             merged = table.plus(vectors)
             if steps is not None:
                 steps.append(Step(kid, vectors, table))
@@ -464,11 +464,11 @@ class Exact:
             return None
         pool = self._place(self.level, self.domain, (1,))
         placed: dict[int, list[int]] = {leaf.number: [] for leaf in self.plan.leaves}
-        self._attribute(self.plan.root, self.level, pool[self.types.root].pop(), placed)
+        attribute(self.types, self.plan.root, self.level, pool[self.types.root].pop(), placed)
         for leaf in self.plan.leaves:
             if leaf.count:
                 placed[leaf.number] += self.set_aside.pop(self.types.pod(leaf), [])
-        return {number: _counted(nodes) for number, nodes in placed.items() if nodes}
+        return {number: counted(nodes) for number, nodes in placed.items() if nodes}
 
     def _place(self, level: int, domain: int, wanted: Vector) -> dict[int, list[object]]:
         """Realises a held vector: per asked type a list of what it became (node numbers, or contents)."""
@@ -489,7 +489,7 @@ class Exact:
         if scope.same:
             return pool
         return {
-            kind: [self._realise(level, kind, pool) for _ in range(number)]
+            kind: [realise(self.types, level, kind, pool, self._left) for _ in range(number)]
             for kind, number in zip(scope.asked, wanted, strict=True)
         }
 
@@ -525,33 +525,10 @@ class Exact:
                     return True
         return False
 
-    def _realise(self, level: int, kind: int, pool: dict[int, list[object]]) -> object:
-        found = self.types.all[kind]
-        if found.level is None or found.level > level:
-            return pool[kind].pop()
-        return {
-            inner: [self._realise(level, inner, pool) for _ in range(min(count, self._left(level, inner, count)))]
-            for inner, count in found.content.items()
-        }
-
     def _left(self, level: int, kind: int, count: int) -> int:
         """How many of a content's pods are still asked for above the bounds that set some aside."""
         total = sum(int(own.sum()) for (pod, at), own in self.aside.items() if pod == kind and at >= level)
         return count - total
-
-    def _attribute(self, unit: Unit, level: int, content: object, placed: dict[int, list[int]]) -> None:
-        """Hands what a unit became to its own leaves and kids."""
-        assert isinstance(content, dict)
-        level = max(unit.level, level)
-        for leaf in unit.loose:
-            if leaf.count:
-                kind, number = self.types.of_leaf(leaf, level)
-                items = content[kind]
-                for _ in range(min(number, len(items))):
-                    placed[leaf.number] += _flat(items.pop())
-        for kid in unit.kids:
-            self._attribute(kid, level, content[self.types.unit(kid, level)].pop(), placed)
-
 
 @dataclass(slots=True, eq=False)
 class Step:
@@ -623,6 +600,36 @@ class Table:
         return out
 
 
+def realise(
+    types: Types, level: int, kind: int, pool: dict[int, list[object]], left: Callable[[int, int, int], int] | None = None
+) -> object:
+    """One of a type, made of what is in the pool: a node number, or for an opened type its content."""
+    found = types.all[kind]
+    if found.level is None or found.level > level:
+        return pool[kind].pop()
+    return {
+        inner: [
+            realise(types, level, inner, pool, left)
+            for _ in range(count if left is None else min(count, left(level, inner, count)))
+        ]
+        for inner, count in found.content.items()
+    }
+
+
+def attribute(types: Types, unit: Unit, level: int, content: object, placed: dict[int, list[int]]) -> None:
+    """Hands what a unit became to its own leaves and kids."""
+    assert isinstance(content, dict)
+    level = max(unit.level, level)
+    for leaf in unit.loose:
+        if leaf.count:
+            kind, number = types.of_leaf(leaf, level)
+            items = content[kind]
+            for _ in range(min(number, len(items))):
+                placed[leaf.number] += _flat(items.pop())
+    for kid in unit.kids:
+        attribute(types, kid, level, content[types.unit(kid, level)].pop(), placed)
+
+
 def maximal(vectors: list[Vector]) -> list[Vector]:
     """The vectors that no other one covers, in falling order."""
     kept: list[Vector] = []
@@ -677,6 +684,6 @@ def _flat(item: object) -> list[int]:
     return [item]
 
 
-def _counted(nodes: list[int]) -> tuple[Ints, Ints]:
+def counted(nodes: list[int]) -> tuple[Ints, Ints]:
     unique, counts = np.unique(np.array(nodes, dtype=np.int64), return_counts=True)
     return unique, counts.astype(np.int64)

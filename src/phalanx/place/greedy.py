@@ -58,7 +58,7 @@ class Greedy:
         if unit.level <= level:
             return self._undone_unless(self._inside(unit, level, domain), self.draft.mark(), len(self.trail))
         for candidate in self._candidates(unit, level, domain):
-            self.budget.spend(100)
+            self.budget.spend(1000)
             mark, trail = self.draft.mark(), len(self.trail)
             if self._undone_unless(self._inside(unit, unit.level, candidate), mark, trail):
                 return True
@@ -139,7 +139,7 @@ class Greedy:
         for number in self.draft.tree.within(level, domain, at) if at >= level else ():
             need = int(low[number])
             if need:
-                self.budget.spend(50)
+                self.budget.spend(1000)
                 if capacity.levels[at][number] < need:
                     return None
                 self._take(leaf, *descend(self.draft.tree, capacity, at, number, need, self._style()))
@@ -149,7 +149,7 @@ class Greedy:
         return np.concatenate([m[0] for m in mine]), np.concatenate([m[1] for m in mine])
 
     def _take(self, leaf: Leaf, nodes: Ints, counts: Ints) -> None:
-        self.budget.spend(len(nodes) + 20)
+        self.budget.spend(len(nodes) + 500)
         self.draft.take(leaf.shape, nodes, counts)
         self.trail.append((leaf.number, nodes, counts))
 

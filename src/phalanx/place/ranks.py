@@ -23,14 +23,11 @@ Ints = npt.NDArray[np.int64]
 def assign(draft: Draft, request: Request, built: Built, found: Found) -> dict[str, tuple[str, ...]]:
     """For every ranked group the node of rank i."""
     names = draft.tree.names
-    ranked = [g for g in request.root.groups() if g.ranks is not None and g.ranks.order != "None"]
-    if not ranked:
-        return {}
     tied = dict(_tied(draft, request, built, found))
     out = {}
-    for group in ranked:
-        slots = tied.get(group.name)
-        if slots is None:
+    for group in request.root.groups():
+        slots = tied.get(group.name, [])
+        if not slots and group.ranks is not None and group.ranks.order != "None":
             slots = _ordered(draft, group, built, found)
         if slots:
             out[group.name] = tuple(names[i] for i in slots)
@@ -107,7 +104,8 @@ def _component(draft: Draft, groups: list[Group], built: Built, found: Found) ->
     for rank in range(max(len(w) for w in where.values())):
         present = [g.name for g in groups if rank < len(where[g.name])]
         key = tuple(where[name][rank] for name in present)
-        domain = bundles[key].pop(0) if bundles.get(key) else None
+        waiting = bundles.get(tuple(sorted(key)))
+        domain = waiting.pop(0) if waiting else None
         for name, pod_set in zip(present, key, strict=True):
             slots[name].append(_take(left[pod_set], tree.domain[level], domain, bundles, pod_set))
     yield from slots.items()

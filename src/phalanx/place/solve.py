@@ -15,24 +15,25 @@ import numpy.typing as npt
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.problems import Problem
-from phalanx.model.request import Group, Request
+from phalanx.model.request import Group, PodSet, Request
 from phalanx.place import between, bounds, mend, prices
 from phalanx.place.budget import Budget, BudgetSpent
-from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built
+from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built, slice_units
 from phalanx.place.choices import NOTHING_CHOSEN, Choices
 from phalanx.place.choose import ORDERS
 from phalanx.place.draft import Draft, Shape
 from phalanx.place.exact import Exact
 from phalanx.place.greedy import VARIANTS, Found, Greedy
+from phalanx.place.grids import Crossing, Grids
 from phalanx.place.plan import Plan, complete, reference_node
 from phalanx.place.ranks import assign
 from phalanx.place.split import Style
 
 Ints = npt.NDArray[np.int64]
 
-PLACED, IMPOSSIBLE, UNDECIDED = "placed", "impossible", "undecided"
+PLACED, IMPOSSIBLE, UNDECIDED, INVALID = "placed", "impossible", "undecided", "invalid"
 MENDS_MAX = 60  # rules mended one inside the other before a branch is given up as undecided
-EXTRA_SHARE = 0.5  # of the remaining budget that wishes beyond the first placement may use
+STEP = 20_000  # work units that building and bounding a plan stand for: about a millisecond
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +71,7 @@ def place(draft: Draft, request: Request, policy: Policy = Policy()) -> Answer:
     for pod_set in request.root.pod_sets():
         problem = draft.accommodate(pod_set.shape.requests, f"{pod_set.name}.resources")
         if problem is not None:
-            return Answer(UNDECIDED, problem=problem)
+            return Answer(INVALID, problem=problem)
     search = Search(draft, request, policy, Budget(policy.budget))
     outcome = search.best()
     if outcome.status != PLACED or outcome.built is None:
@@ -94,10 +95,13 @@ class Search:
     def __init__(self, draft: Draft, request: Request, policy: Policy, budget: Budget) -> None:
         self.draft, self.request, self.policy, self.budget = draft, request, policy, budget
         self.between = between.read(draft, request)
+        for pod_set in request.root.pod_sets():  # host ports may bring rows of their own: before anything is measured
+            draft.shape(pod_set.shape, bound=False)
         self.reference = reference_node(draft)
         self.order = ORDERS[policy.candidates]
         self.groups = tuple(request.root.groups())
         self.sets = tuple(request.root.pod_sets())
+        self.ranges = {s.name: _range(s) for s in self.sets}
         self.style = self._style()
         self.tier = 0
 
@@ -111,7 +115,9 @@ class Search:
 
     def best(self) -> Outcome:
         """The best placement by the declared order of wishes."""
-        full = {s.name: s.count for s in self.sets}
+        if any(least > most for least, most in self.ranges.values()):
+            return Outcome(IMPOSSIBLE)  # no whole number of slices lies between minimum and count
+        full = {name: most for name, (_, most) in self.ranges.items()}
         outcome = self._preferring(full)
         if outcome.status == PLACED:
             return outcome
@@ -126,14 +132,14 @@ class Search:
 
     def _smaller(self, full: Mapping[str, int]) -> Iterator[dict[str, int]]:
         """Fewer pods that still suffice: the minimum; where evenness is asked, every number down to it."""
-        least = {s.name: s.min_count for s in self.sets}
+        least = {name: low for name, (low, _) in self.ranges.items()}
         if least == full:
             return
         touchy = self._non_monotone()
         if not touchy:
             yield least
             return
-        names = [s.name for s in self.sets if s.name in touchy and s.min_count < s.count]
+        names = [s.name for s in self.sets if s.name in touchy and least[s.name] < full[s.name]]
         for numbers in _boxes([(least[name], full[name]) for name in names]):
             yield {**least, **dict(zip(names, numbers, strict=True))}
 
@@ -155,7 +161,7 @@ class Search:
         levels = self.levels
         for pod_set in self.sets:
             low, high = counts[pod_set.name], full[pod_set.name]
-            step = max((s.size for s in pod_set.slices), default=1)
+            step = whole_slices(pod_set)
             while low < high:
                 middle = low + max((high - low) // (2 * step), 1) * step if low + step <= high else high + 1
                 if middle > high:
@@ -223,7 +229,7 @@ class Search:
     def _settle(self, levels: Mapping[str, int | None], counts: Mapping[str, int], choices: Choices, depth: int) -> Outcome:
         if choices is UNANSWERABLE or depth > MENDS_MAX:
             return Outcome(UNDECIDED)
-        self.budget.spend(200)
+        self.budget.spend(STEP)
         builder = Builder(self.draft, self.request, self.between, choices, levels, counts)
         try:
             built = builder.build()
@@ -237,7 +243,24 @@ class Search:
         broken = mend.alternatives(built.lazy, by_set(built, outcome.found), choices)
         if broken is None:
             return outcome
-        return self._any(broken, levels, counts, depth + 1)
+        try:
+            return self._by_grids(built, choices)
+        except (Crossing, BudgetSpent):
+            return self._any(broken, levels, counts, depth + 1)
+
+    def _by_grids(self, built: Built, choices: Choices) -> Outcome:
+        """T2c in every domain the root could use."""
+        self.tier = 3
+        level = built.plan.root.level
+        for domain in self._root_candidates(built.plan):
+            attempt = self.budget.portion(0.5)
+            try:
+                found = Grids(self.draft, built.plan, built.lazy, choices, level, domain, attempt).solve()
+            finally:
+                self.budget.absorb(attempt)
+            if found is not None:
+                return Outcome(PLACED, built, found)
+        return Outcome(IMPOSSIBLE)
 
     def _any(self, alternatives: Iterator[Choices], levels: Mapping[str, int | None], counts: Mapping[str, int], depth: int) -> Outcome:
         """The first alternative that is placed; impossible only if every one of them is."""
@@ -256,7 +279,7 @@ class Search:
         if not plan.leaves:
             return Outcome(PLACED, built)
         complete(self.draft, plan.root, self.reference)
-        self.budget.spend(50 * len(plan.leaves))
+        self.budget.spend(STEP // 4 * len(plan.leaves))
         if not bounds.bound(self.draft, plan.root).any():
             return Outcome(IMPOSSIBLE)
         self.tier = max(self.tier, 1)
@@ -344,6 +367,18 @@ def plain(plan: Plan) -> bool:
     """Several shapes and nothing else: no units, slices, bounds or rules."""
     loose = not plan.root.kids and not plan.exclusions and not plan.ceilings
     return loose and not any(leaf.units or leaf.limits or leaf.windows for leaf in plan.leaves)
+
+
+def whole_slices(pod_set: PodSet) -> int:
+    """The least number of pods of a set that can be placed at once, and the step to more."""
+    units = slice_units(pod_set)
+    return units[0][1] if units else 1
+
+
+def _range(pod_set: PodSet) -> tuple[int, int]:
+    """Fewest and most pods of a set in whole slices."""
+    step = whole_slices(pod_set)
+    return -(-pod_set.min_count // step) * step, pod_set.count // step * step
 
 
 def _boxes(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, ...]]:

@@ -81,15 +81,15 @@ class Puzzle:
     # ---------------------------------------------------------------------------------------- trying everything
 
     def candidates(self, sets: list[PodSet], so_far: dict[str, dict[str, int]]) -> Iterator[dict[str, dict[str, int]]]:
-        """All counts that keep capacity, ports, filters and anti-affinity, set by set."""
+        """All counts that keep filters, levels, capacity, ports and anti-affinity, set by set."""
         if not sets:
             yield so_far
             return
         first, *rest = sets
         names = [name for name in self.nodes if self.fits({**so_far, first.name: {name: 1}})]
+        always = all(":" + first.name in choice for choice in self.line_ups)
         for split in _splits(len(names), first.count):
-            total = sum(split)
-            if total and total < first.min_count:
+            if sum(split) < first.min_count and (always or sum(split)):
                 continue
             grown = {**so_far, first.name: {name: n for name, n in zip(names, split, strict=True) if n}}
             if self.fits(grown):
@@ -98,7 +98,8 @@ class Puzzle:
     def fits(self, counts: Counts) -> bool:
         """The rules that, once broken, no further pod can mend."""
         pods = self.expand(counts)
-        return self.filtered(pods) and self.room(counts) and self.doors(pods) and self.apart(pods)
+        simple = self.filtered(pods) and self.within_levels(pods) and self.off_outside(pods) and self.room(counts)
+        return simple and self.doors(pods) and self.apart(pods)
 
     def expand(self, counts: Counts) -> list[Pod]:
         return [
@@ -113,8 +114,6 @@ class Puzzle:
         pods = self.expand(counts)
         return (
             self.fits(counts)
-            and self.within_levels(pods)
-            and self.off_outside(pods)
             and self.sliced(pods)
             and any(self.lined_up(choice, pods) for choice in self.line_ups)
             and self.even(pods)
@@ -173,13 +172,12 @@ class Puzzle:
         return [pod for pod in pods if pod.pod_set in names]
 
     def within_levels(self, pods: list[Pod]) -> bool:
-        return all(
-            self.place(one.node, group.required) == self.place(other.node, group.required)
-            for group in self.request.root.groups()
-            if group.required is not None
-            for one in self.below(group, pods)
-            for other in self.below(group, pods)
-        )
+        for group in self.request.root.groups():
+            if group.required is not None:
+                homes = {self.place(pod.node, group.required) for pod in self.below(group, pods)}
+                if len(homes) > 1:
+                    return False
+        return True
 
     def off_outside(self, pods: list[Pod]) -> bool:
         bound = {name for name, pod_set in self.sets.items() if pod_set.slices}

@@ -153,8 +153,8 @@ def _check_slices(at: Field, slices: tuple[Slice, ...], total: int, least: int, 
     if not slices:
         return
     coarsest = slices[0].size
-    for name, number in (("count", total), ("minCount", least)):
-        if number % coarsest:
+    for name, number in {"minCount": least, "count": total}.items():
+        if number % coarsest and (name == "count" or number != total):
             where = at.at(name) if at.at(name).present else at.at("slices")
             where.wrong(f"{name} {number} is not a multiple of the slice size {coarsest}")
     if classes > 1:

@@ -51,9 +51,9 @@ def pods(spec: Field) -> int:
     """Pods that run at once: parallelism, but no more than completions (X-21)."""
     parallelism = spec.at("parallelism").integer(1, high=PODS_MAX)
     completions = spec.at("completions").integer(parallelism, high=INT_MAX)
-    if spec.at("parallelism").present and parallelism < completions:
+    if spec.at("parallelism").present and 0 < parallelism < completions:
         spec.at("parallelism").warn(
-            f"{parallelism} of {completions} pods run at once: they start together, those after them one by one"
+            f"{parallelism} of {completions} pods run at once: the first are placed together, the rest one by one"
         )
     return min(parallelism, completions)
 

@@ -1,0 +1,105 @@
+"""Documents out of files, folders and standard input. What cannot be read is said in one line, with file and line."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from phalanx.cli import yamltext
+from phalanx.cli.errors import Failed
+
+STDIN = "-"
+BYTES_MAX = 1 << 30  # larger than the listing of any cluster that exists; ends the reading of an endless device
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def load(sources: Sequence[str]) -> list[Any]:
+    """All documents of the given files in order. ``-`` is standard input; a folder stands for its YAML and JSON
+    files by name, without those in folders below."""
+    docs: list[Any] = []
+    for source in sources:
+        for path in _opened(source):
+            docs += _documents(path)
+    return docs
+
+
+def _opened(source: str) -> list[str]:
+    """The files that a source stands for."""
+    path = Path(source)
+    if source == STDIN or not path.is_dir():
+        return [source]
+    try:
+        found = sorted(str(one) for one in path.iterdir() if one.suffix in SUFFIXES and not one.is_dir())
+    except OSError as error:
+        raise Failed(f"{source}: {_said(error)}") from None
+    if not found:
+        raise Failed(f"{source}: the folder holds no file that ends in {', '.join(SUFFIXES)}")
+    return found
+
+
+def _documents(source: str) -> list[Any]:
+    title = "standard input" if source == STDIN else source
+    text = _text(_bytes(source, title), title)
+    docs = _as_json(text, title)
+    if docs is None:
+        docs = _as_yaml(text, title)
+    if not docs:
+        raise Failed(f"{title}: nothing in it; expected Kubernetes manifests as YAML or JSON")
+    for number, doc in enumerate(docs, 1):
+        if not isinstance(doc, dict):
+            raise Failed(f"{title}: document {number} is not an object with kind and apiVersion")
+    return docs
+
+
+def _bytes(source: str, title: str) -> bytes:
+    try:
+        if source == STDIN:
+            data = sys.stdin.buffer.read(BYTES_MAX + 1)
+        else:
+            with open(source, "rb") as file:
+                data = file.read(BYTES_MAX + 1)
+    except (OSError, ValueError) as error:
+        raise Failed(f"{title}: {_said(error)}") from None
+    if len(data) > BYTES_MAX:
+        raise Failed(f"{title}: larger than {BYTES_MAX >> 20} MiB")
+    return data
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[:1].lower() + error.strerror[1:]
+    return str(error)
+
+
+def _text(data: bytes, title: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Failed(f"{title}: not text; byte {error.start} is not UTF-8") from None
+    if "\0" in text:
+        raise Failed(f"{title}: not text; it holds a zero byte")
+    return text
+
+
+def _as_json(text: str, title: str) -> list[Any] | None:
+    """The one document of a JSON text, much faster than through YAML; None when it is something else."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        return [msgspec.json.decode(text)]
+    except RecursionError:
+        raise Failed(f"{title}: nested too deep") from None
+    except msgspec.DecodeError:
+        return None
+
+
+def _as_yaml(text: str, title: str) -> list[Any]:
+    try:
+        return list(yamltext.documents(text))
+    except yamltext.BadText as error:
+        where = title if error.line is None else f"{title}, line {error.line}"
+        raise Failed(f"{where}: {error.message}") from None

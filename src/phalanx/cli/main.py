@@ -1,0 +1,111 @@
+"""The commands, and what the shell is told in the end."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+import phalanx
+from phalanx.cli import screen
+from phalanx.cli.errors import Exit, Failed
+
+TRACEBACK = "PHALANX_TRACEBACK"  # set: show where an internal error comes from
+
+Files = Annotated[
+    list[str],
+    Parameter(
+        name=["-f", "--filename"],
+        allow_leading_hyphen=True,
+        negative="",
+        help="YAML or JSON manifests: a file, a folder, or - for standard input. May be repeated.",
+    ),
+]
+Namespace = Annotated[
+    str | None,
+    Parameter(name=["-n", "--namespace"], help="Namespace of documents that name none."),
+]
+Output = Annotated[
+    Literal["table", "wide", "json", "yaml", "name"],
+    Parameter(name=["-o", "--output"], help="How the decisions are printed."),
+]
+
+app = App(
+    name="phalanx",
+    help="Places gangs of pods shoulder to shoulder, or not at all, and says why.",
+    version=f"phalanx {phalanx.__version__}",
+    help_format="plaintext",
+    help_epilogue="Exit codes: 0 all placed, 1 failed, 2 wrong usage, 3 something waits, 4 something is invalid.",
+    result_action="return_value",
+)
+
+
+@app.command
+def place(*, filename: Files, output: Output = "table", namespace: Namespace = None) -> int:
+    """Say where workloads go, or why they wait. Offline: the cluster and the workloads come from files.
+
+    Workloads are decided in the order of the files; each sees the room that those before it take.
+    """
+    from phalanx.cli import placing
+
+    return placing.run(filename, output, namespace)
+
+
+@app.command
+def tree(
+    gang: Annotated[str | None, Parameter(help="A workload to draw: NAME, KIND/NAME or NAMESPACE/NAME.")] = None,
+    /,
+    *,
+    filename: Files,
+    free: Annotated[
+        str | None, Parameter(help="The resource to draw. Default: GPUs if there are any, else cpu.")
+    ] = None,
+    topology: Annotated[str | None, Parameter(help="The topology to draw. Default: all.")] = None,
+    level: Annotated[str | None, Parameter(help="The narrowest level to draw.")] = None,
+    namespace: Namespace = None,
+) -> int:
+    """Draw the topology with a bar of what is used in every domain, or one gang's pods and ranks on it."""
+    from phalanx.cli import drawing
+
+    return drawing.run(filename, gang, drawing.Wish(free, topology, level), namespace)
+
+
+@app.command
+def demo() -> int:
+    """Show it: samples in, placements drawn, and one refusal explained with ways out that were tried."""
+    from phalanx.cli import demo as tour
+
+    return tour.run()
+
+
+def run(tokens: Sequence[str] | None = None) -> int:
+    """Runs one command line and gives its exit code. Nothing but the code escapes."""
+    try:
+        result: Any = app(list(sys.argv[1:] if tokens is None else tokens), exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else Exit.PLACED
+    except CycloptsError as error:
+        screen.say_error(" ".join(str(error).split()), "Try: phalanx --help")
+        return Exit.USAGE
+    except Failed as error:
+        screen.say_error(error.message, error.detail)
+        return error.code
+    except BrokenPipeError:  # the reader has seen enough, as in: phalanx place ... | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush is quiet too
+        return Exit.FAILED
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        first = (str(error) or type(error).__name__).splitlines()[0][:300]
+        screen.say_error(f"internal error: {first}", f"This is a bug in phalanx. {TRACEBACK}=1 shows where.")
+        return Exit.FAILED
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without box characters shows ? instead of failing
+    sys.exit(run())

@@ -1,0 +1,92 @@
+"""``phalanx place``: manifests in, decisions out."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from phalanx.cli import files, screen, tables
+from phalanx.cli.errors import Exit, Failed
+from phalanx.cluster import Cluster, Decisions, Note
+
+WIDE = 10_000  # columns: nothing is folded
+SCHEMA = "phalanx.dev/decisions/v1"
+
+
+def run(sources: Sequence[str], output: str, namespace: str | None) -> int:
+    docs = in_namespace(files.load(sources), namespace)
+    cluster = Cluster.from_manifests(docs)
+    decisions = cluster.place(docs, ways_out=output != "name")
+    problems = _own_problems(cluster, decisions)
+    if not decisions and not problems and not decisions.warnings:
+        raise Failed(f"nothing to place: no workload among the {len(docs)} documents")
+    report(cluster, decisions, problems)
+    show(decisions, output)
+    return exit_code(decisions, problems)
+
+
+def in_namespace(docs: list[Any], namespace: str | None) -> list[Any]:
+    """The documents, with a namespace where they name none."""
+    if namespace is not None:
+        for doc in docs:
+            metadata = doc.setdefault("metadata", {})
+            if isinstance(metadata, dict) and not metadata.get("namespace"):
+                metadata["namespace"] = namespace
+    return docs
+
+
+def _own_problems(cluster: Cluster, decisions: Decisions) -> list[Note]:
+    """Problems of the cluster's own documents; those that a decision reports already are left out."""
+    told = {str(note) for decision in decisions for note in decision.problems}
+    return [note for note in cluster.problems if str(note) not in told]
+
+
+def report(cluster: Cluster, decisions: Decisions, problems: Sequence[Note]) -> None:
+    """On standard error: what is wrong with the cluster's documents, and what is worth knowing."""
+    for note in problems:
+        screen.say_error(str(note))
+    for note in (*cluster.warnings, *decisions.warnings):
+        screen.say_warning(str(note))
+    for decision in decisions:
+        for note in decision.warnings:
+            screen.say_warning(f"{decision.id}: {note}")
+    for topology, missing in cluster.outside.items():
+        lacking = ", ".join(f"{one.node} (no {one.label})" for one in missing[:5])
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        screen.say_warning(f"outside topology {topology}: {lacking}{more}")
+
+
+def show(decisions: Decisions, output: str) -> None:
+    if output == "json":
+        print(json.dumps(as_document(decisions), indent=1))
+    elif output == "yaml":
+        print(yaml.safe_dump(as_document(decisions), sort_keys=False, width=100), end="")
+    elif output == "name":
+        for decision in decisions:
+            print(screen.clean(f"{decision.kind.lower()}/{decision.name}"))
+    else:
+        _show_table(decisions, wide=output == "wide")
+
+
+def as_document(decisions: Decisions) -> dict[str, Any]:
+    """What ``-o json`` prints."""
+    return {"schema": SCHEMA, "decisions": [decision.to_dict() for decision in decisions]}
+
+
+def _show_table(decisions: Decisions, wide: bool) -> None:
+    console = screen.out(WIDE if wide else None)
+    if decisions:
+        for line in console.render_lines(tables.decisions(decisions, wide), pad=False):
+            console.print(*line)
+    for decision in decisions:
+        if decision.status != "Placed":
+            console.print()
+            console.print(screen.styled(decision.explain()))
+
+
+def exit_code(decisions: Decisions, problems: Sequence[Note] = ()) -> Exit:
+    statuses = {decision.status for decision in decisions}
+    if "Invalid" in statuses or problems:
+        return Exit.INVALID
+    return Exit.WAITING if "Waiting" in statuses else Exit.PLACED

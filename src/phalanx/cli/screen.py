@@ -1,0 +1,55 @@
+"""Where text goes: standard output and standard error, coloured on a terminal only, never wider than it should be."""
+
+import os
+import sys
+
+from rich.console import Console
+from rich.text import Text
+
+WIDTH = 80  # where the output is no terminal, so that a file reads the same everywhere
+
+
+def out(width: int | None = None) -> Console:
+    """Standard output; ``width`` for tables that may be wider than the screen."""
+    return _console(stderr=False, width=width)
+
+
+def err() -> Console:
+    return _console(stderr=True)
+
+
+def _console(stderr: bool, width: int | None = None) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    terminal = stream.isatty()
+    coloured = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Console(
+        stderr=stderr,
+        width=width or (None if terminal else WIDTH),
+        force_terminal=terminal,
+        color_system="auto" if coloured else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+    )
+
+
+def clean(text: str) -> str:
+    """Text without characters that would steer a terminal: names come from files that others wrote."""
+    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def styled(text: str, style: str = "") -> Text:
+    return Text(clean(text), style=style)
+
+
+def say_error(line: str, detail: str = "") -> None:
+    """One line first, then the detail."""
+    console = err()
+    console.print(Text.assemble(("error: ", "bold red"), clean(line)))
+    if detail:
+        console.print(styled(detail))
+
+
+def say_warning(line: str) -> None:
+    err().print(Text.assemble(("warning: ", "yellow"), clean(line)))

@@ -1,0 +1,252 @@
+"""The topology drawn: bars of what is used in every domain, or the pods of one gang on its nodes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+
+from rich.text import Text
+
+from phalanx.cli.screen import clean
+from phalanx.cluster import Cluster, Decision
+from phalanx.model import resources
+from phalanx.model.request import Group
+from phalanx.model.topology import Topology, Tree, grow
+
+FLAT = Topology.of("cluster", ())
+NODES_DRAWN_MAX = 64  # a larger cluster is drawn down to the level above its nodes
+BAR = 10
+CELL = 8  # signs for the largest node in the drawing of a gang
+NAME = 24  # letters for the name of a node there
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "red")
+_PLAIN = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+def tree_of(cluster: Cluster, name: str | None) -> Tree:
+    """The tree of the topology of that name; of the nodes alone where there is none."""
+    topology = next((one for one in cluster.snapshot.topologies if one.name == name), FLAT)
+    return grow(topology, {node.name: node.labels for node in cluster.snapshot.nodes})
+
+
+def usual_resource(cluster: Cluster) -> str:
+    """What people look at first: the accelerators if there are any, else cpu."""
+    names = {name for node in cluster.snapshot.nodes for name, _ in node.allocatable}
+    special = sorted(name for name in names if "/" in name)
+    return next((name for name in special if "gpu" in name), special[0] if special else "cpu")
+
+
+# -- bars --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One domain: its branch of the tree, and what is free of how much."""
+
+    branch: str
+    free: int
+    total: int
+
+
+def bars(cluster: Cluster, tree: Tree, resource: str, level: int | None = None) -> Iterator[Text]:
+    """One line per domain down to ``level``: a bar of what is used, what is free and what there is."""
+    room = cluster.free(resource)
+    deepest = level or (tree.host if tree.size <= NODES_DRAWN_MAX else max(tree.host - 1, 1))
+    lines = [_line(tree, room, 0, 0, tree.topology.name)]
+    lines += _below(tree, room, 0, 0, deepest, "")
+    yield from _laid_out(lines, resource)
+
+
+def _below(
+    tree: Tree, room: Mapping[str, tuple[int, int]], level: int, domain: int, deepest: int, stem: str
+) -> Iterator[_Line]:
+    if level >= deepest:
+        return
+    parts = [d for d in tree.within(level, domain, level + 1) if tree.inside[int(tree.start[level + 1][d])]]
+    for part in parts:
+        last = part == parts[-1]
+        name = tree.path(level + 1, part)[-1]
+        yield _line(tree, room, level + 1, part, stem + ("└─ " if last else "├─ ") + name)
+        yield from _below(tree, room, level + 1, part, deepest, stem + ("   " if last else "│  "))
+
+
+def _line(tree: Tree, room: Mapping[str, tuple[int, int]], level: int, domain: int, branch: str) -> _Line:
+    found = [room[tree.names[i]] for i in tree.nodes(level, domain)] if tree.size else []
+    return _Line(clean(branch), sum(free for free, _ in found), sum(total for _, total in found))
+
+
+def _laid_out(lines: list[_Line], resource: str) -> Iterator[Text]:
+    wide = min(max(len(line.branch) for line in lines), 48)
+    numbers = [(resources.show(resource, line.free), resources.show(resource, line.total)) for line in lines]
+    free_wide = max([len(free) for free, _ in numbers] + [len("free")])
+    yield Text(f"{'':{wide}}  {'used':{BAR}}  {'free':>{free_wide}} of all {clean(resource)}", style="dim")
+    for line, (free, total) in zip(lines, numbers, strict=True):
+        drawn = Text(f"{line.branch:{wide}}  ")
+        drawn.append_text(_bar(line))
+        yield drawn.append(f"  {free:>{free_wide}} of {total}")
+
+
+def _bar(line: _Line) -> Text:
+    """Filled where used; a full bar only when nothing is left, an empty one only when nothing is used."""
+    used = line.total - line.free
+    if line.total <= 0:
+        return Text("-" * BAR, style="dim")
+    filled = used * BAR // line.total
+    filled = max(filled, 1) if used > 0 else 0
+    style = "red" if filled >= BAR else "yellow" if filled * 2 > BAR else "green"
+    return Text("█" * min(filled, BAR), style=style).append("░" * (BAR - min(filled, BAR)), style="dim")
+
+
+def outside(tree: Tree) -> Iterator[Text]:
+    """Nodes that are not part of the topology, by the label they lack."""
+    lacking: dict[str, list[str]] = {}
+    for one in tree.missing:
+        lacking.setdefault(one.label, []).append(one.node)
+    for label, nodes in sorted(lacking.items()):
+        shown = ", ".join(nodes[:5]) + (f" and {len(nodes) - 5} more" if len(nodes) > 5 else "")
+        yield Text(clean(f"outside: {shown} (no label {label})"), style="yellow")
+
+
+# -- a gang on its nodes -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One group in the drawing: its letter, and how many nano-units it takes on which node."""
+
+    letter: str
+    style: str
+    title: str
+    takes: Mapping[str, int]
+
+
+def marks(decision: Decision, resource: str) -> list[Mark]:
+    """A letter for every group that has pods of its own, with what they take of a resource."""
+    found: list[Mark] = []
+    request = decision.request
+    for group in request.root.groups() if request is not None else ():
+        takes = _takes(group, decision, resource)
+        if takes:
+            number = len(found)
+            found.append(Mark(LETTERS[number % 26], COLOURS[number % len(COLOURS)], group.name, takes))
+    return found
+
+
+def _takes(group: Group, decision: Decision, resource: str) -> dict[str, int]:
+    takes: dict[str, int] = {}
+    for one in group.pod_sets():
+        if one not in group.members:
+            continue
+        for node, pods in decision.pod_sets.get(one.name, {}).items():
+            takes[node] = takes.get(node, 0) + pods * one.shape.requests.get(resource)
+    return takes
+
+
+def resource_of(decision: Decision, cluster: Cluster) -> str:
+    """The resource that says most about a gang: the accelerators it asks for, else cpu or what else it needs."""
+    request = decision.request
+    asked = {name for one in (request.root.pod_sets() if request else ()) for name, _ in one.shape.requests}
+    usual = usual_resource(cluster)
+    if usual in asked:
+        return usual
+    special = sorted(name for name in asked if name not in _PLAIN)
+    return next((name for name in (*special, *_PLAIN) if name in asked), "pods")
+
+
+def picture(cluster: Cluster, tree: Tree, resource: str, drawn: list[Mark], width: int) -> Iterator[Text]:
+    """Every narrowest domain in a line, its nodes as cells: letters for the gang, ▒ for others, · for free."""
+    yield Text(clean(tree.topology.name), style="bold")
+    brush = _Brush(cluster.free(resource), step(cluster, resource), drawn, width)
+    if tree.host == 1:
+        yield from brush.lines(Text(""), _members(tree, 0, 0))
+    else:
+        yield from _branches(tree, 0, 0, "", brush)
+
+
+def step(cluster: Cluster, resource: str) -> int:
+    """Nano-units that one sign stands for: the largest node has eight signs, small ones one per unit."""
+    most = max((total for _, total in cluster.free(resource).values()), default=0)
+    return max(-(-most // CELL), resources.NANO)
+
+
+@dataclass(frozen=True, slots=True)
+class _Brush:
+    room: Mapping[str, tuple[int, int]]
+    step: int
+    marks: list[Mark]
+    width: int
+
+    def cell(self, node: str) -> Text:
+        """``▒AAB····``: what is on a node."""
+        free, total = self.room[node]
+        size, cell = -(-total // self.step), Text()
+        parts = [("▒", "dim", total - free), *((one.letter, one.style, one.takes.get(node, 0)) for one in self.marks)]
+        for letter, style, amount in parts:
+            cell.append(letter * min(-(-amount // self.step), max(size - len(cell), 0)), style=style)
+        return cell.append("·" * max(size - len(cell), 0), style="dim")
+
+    def lines(self, head: Text, nodes: list[str]) -> Iterator[Text]:
+        """The nodes of one domain side by side behind its name, over as many lines as they need."""
+        cells = [self.cell(node) for node in nodes]
+        name_wide = min(max((len(node) for node in nodes), default=0), NAME)
+        cell_wide = max((len(cell) for cell in cells), default=0)
+        per_line = max((self.width - len(head)) // (name_wide + cell_wide + 3), 1)
+        stem = "".join(char if char == "│" else "│" if char == "├" else " " for char in head.plain)
+        for at in range(0, max(len(nodes), 1), per_line):
+            line = head.copy() if not at else Text(stem)
+            for node, cell in zip(nodes[at : at + per_line], cells[at : at + per_line], strict=True):
+                line.append(f"{shortened(node):{name_wide}} ")
+                line.append_text(cell).append(" " * (cell_wide - len(cell) + 2))
+            line.rstrip()
+            yield line
+
+
+def shortened(name: str) -> str:
+    """A name that fits its column, its end kept: that is where names of nodes differ."""
+    name = clean(name)
+    return name if len(name) <= NAME else "…" + name[1 - NAME :]
+
+
+def _members(tree: Tree, level: int, domain: int) -> list[str]:
+    return [tree.names[i] for i in tree.nodes(level, domain) if tree.inside[i]]
+
+
+def _branches(tree: Tree, level: int, domain: int, stem: str, brush: _Brush) -> Iterator[Text]:
+    parts = [d for d in tree.within(level, domain, level + 1) if tree.inside[int(tree.start[level + 1][d])]]
+    names = [clean(tree.path(level + 1, part)[-1]) for part in parts]
+    wide = max((len(name) for name in names), default=0)
+    for part, name in zip(parts, names, strict=True):
+        last = part == parts[-1]
+        head = Text(stem + ("└─ " if last else "├─ ") + name)
+        if level + 2 == tree.host:
+            yield from brush.lines(head.append(" " * (wide - len(name) + 2)), _members(tree, level + 1, part))
+        else:
+            yield head
+            yield from _branches(tree, level + 1, part, stem + ("   " if last else "│  "), brush)
+
+
+def legend(decision: Decision, drawn: list[Mark], one_sign: str, width: int) -> Iterator[Text]:
+    """What the letters mean: group, pods, where it is, and its ranks."""
+    for mark in drawn:
+        pods = sum(sum(c.values()) for name, c in decision.pod_sets.items() if _belongs(name, mark.title))
+        where = "/".join(decision.domains.get(mark.title, ())) or "the cluster"
+        line = Text(f"{mark.letter} ", style=mark.style)
+        yield line.append(clean(f"{mark.title}: {pods} pod{'s' if pods != 1 else ''} in {where}"), style="default")
+        if mark.title in decision.ranks:
+            for row in wrap("ranks " + runs(decision.ranks[mark.title]), width - 4, break_on_hyphens=False):
+                yield Text(clean("  " + row), style="dim")
+    yield Text(clean(f"▒ others   · free   one sign is {one_sign}"), style="dim")
+
+
+def _belongs(pod_set: str, group: str) -> bool:
+    return pod_set == group or pod_set.startswith(group + "/")
+
+
+def runs(nodes: list[str]) -> str:
+    """``0-3 n1, 4-7 n2``: which ranks are on which node, neighbours together."""
+    parts: list[str] = []
+    start = 0
+    for i in range(1, len(nodes) + 1):
+        if i == len(nodes) or nodes[i] != nodes[start]:
+            parts.append(f"{start}-{i - 1} {nodes[start]}" if i - 1 > start else f"{start} {nodes[start]}")
+            start = i
+    return ", ".join(parts)

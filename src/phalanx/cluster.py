@@ -1,0 +1,323 @@
+"""The Python door: a cluster made of manifests, and decisions about workloads. No I/O.
+
+::
+
+    cluster = Cluster.from_manifests(docs)     # Node, Topology, bound Pods, PriorityClass, ...
+    decisions = cluster.place(docs)            # changes nothing
+    cluster.commit(decisions)                  # takes the room ...
+    cluster.release("serving/llm")             # ... and gives it back
+
+Documents are plain dicts, as YAML and JSON give them. The same pile may be handed to both ``from_manifests`` and
+``place``: each takes what is its own.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from phalanx.dialects import reading
+from phalanx.engine import decide as engine
+from phalanx.engine import whatif
+from phalanx.engine.board import Board
+from phalanx.explain import document, text
+from phalanx.model.decision import Decision as Decided
+from phalanx.model.decision import Invalid, Placed, Waiting
+from phalanx.model.policy import Policy
+from phalanx.model.problems import Problem
+from phalanx.model.reasons import Reason, WayOut
+from phalanx.model.request import Group, Request
+from phalanx.model.snapshot import Snapshot
+from phalanx.model.topology import MissingLabel, grow
+from phalanx.place import verify
+
+
+class Note(NamedTuple):
+    """A problem or a warning: where it is, what stands there, what may stand there (empty: see the message)."""
+
+    path: str
+    value: Any
+    allowed: tuple[str, ...]
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+def _notes(problems: Iterable[Problem]) -> tuple[Note, ...]:
+    return tuple(Note(one.path, one.value, one.allowed, one.message) for one in problems)
+
+
+# -- one decision ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about one workload, or about one independent unit of it.
+
+    ``decided`` is the value inside; everything people usually ask for is a property.
+    """
+
+    decided: Decided
+    ways_out: tuple[WayOut, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """``Placed``, ``Waiting`` or ``Invalid``."""
+        return type(self.decided).__name__
+
+    @property
+    def kind(self) -> str:
+        return self._named.kind
+
+    @property
+    def namespace(self) -> str:
+        return self._named.namespace
+
+    @property
+    def name(self) -> str:
+        return self._named.name
+
+    @property
+    def unit(self) -> str | None:
+        """Which independent part of the workload this is; None when it is the whole."""
+        return None if self.request is None else self.request.unit
+
+    @property
+    def id(self) -> str:
+        """``namespace/name``, with ``#unit`` behind it where there is one."""
+        return f"{self.namespace}/{self.name}" if self.request is None else self.request.id
+
+    @property
+    def request(self) -> Request | None:
+        """What was asked for, as placement sees it; None when the manifest is wrong."""
+        return None if isinstance(self.decided, Invalid) else self.decided.request
+
+    @property
+    def pod_sets(self) -> dict[str, dict[str, int]]:
+        """Pods per node for every pod set: ``{"workers": {"node-7": 4, "node-9": 4}}``."""
+        placed = self.decided
+        return {n: dict(c) for n, c in placed.placement.pod_sets.items()} if isinstance(placed, Placed) else {}
+
+    @property
+    def domains(self) -> dict[str, tuple[str, ...]]:
+        """The deepest domain that holds each declared group; ``()`` is the whole cluster."""
+        placed = self.decided
+        if not isinstance(placed, Placed):
+            return {}
+        shown = _declared(placed.request)
+        return {name: path for name, path in placed.placement.domains.items() if name in shown}
+
+    @property
+    def level_reached(self) -> dict[str, str]:
+        """The name of that domain's level for each declared group."""
+        placed = self.decided
+        if not isinstance(placed, Placed):
+            return {}
+        shown = _declared(placed.request)
+        return {name: level for name, level in placed.placement.level_reached.items() if name in shown}
+
+    @property
+    def ranks(self) -> dict[str, list[str]]:
+        """The node of rank 0, 1, 2 ... for every ranked group."""
+        placed = self.decided
+        return {n: list(nodes) for n, nodes in placed.placement.ranks.items()} if isinstance(placed, Placed) else {}
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why it waits; None unless it does."""
+        return self.decided.reason if isinstance(self.decided, Waiting) else None
+
+    @property
+    def proved(self) -> bool | None:
+        """True: shown to be impossible now. False: the budget of work ran out. None: not about room."""
+        return self.decided.proved if isinstance(self.decided, Waiting) else None
+
+    @property
+    def problems(self) -> tuple[Note, ...]:
+        """What is wrong with the manifest; empty unless it is invalid."""
+        return _notes(self.decided.problems) if isinstance(self.decided, Invalid) else ()
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        return _notes(self.decided.warnings)
+
+    @property
+    def message(self) -> str:
+        """One line."""
+        return text.line(self.decided, self.ways_out)
+
+    def explain(self) -> str:
+        """The whole story as text: where it went, or why it waits and what would help."""
+        return text.full(self.decided, self.ways_out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as in ``phalanx place -o json``."""
+        domains = {name: list(path) for name, path in self.domains.items()}
+        whole = document.decision(self.decided, self.ways_out)
+        return {**whole, "domains": domains, "levelReached": self.level_reached}
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def _named(self) -> Request | Invalid:
+        return self.decided if isinstance(self.decided, Invalid) else self.decided.request
+
+
+class Decisions(list[Decision]):
+    """Decisions in the order of the documents, and what there is to say about documents that are no workload."""
+
+    warnings: tuple[Note, ...] = ()
+
+
+def _declared(request: Request) -> set[str]:
+    """Names of the groups that the manifest itself declares: all but a root that only holds the others together."""
+    named = {group.name for group in request.root.groups()}
+    holds_pods = any(not isinstance(member, Group) for member in request.root.members)
+    return named if holds_pods or request.root.name == request.unit else named - {request.root.name}
+
+
+# -- the cluster -------------------------------------------------------------------------------------------------
+
+
+class Cluster:
+    """Nodes, topologies and running pods; answers where workloads go and keeps what was committed.
+
+    ``problems``: documents that were left out, and why. ``warnings``: what was read with a remark.
+    """
+
+    def __init__(self, read: reading.ClusterReading, policy: Policy = Policy()) -> None:
+        self.policy = policy
+        self.problems = _notes(read.problems)
+        self.warnings = _notes(read.warnings)
+        self._read = read
+        self._board = Board.of(read.snapshot)
+        self._names = {pod.gang for pod in read.snapshot.pods if pod.gang is not None}  # who is on the board
+
+    @classmethod
+    def from_manifests(cls, docs: object, policy: Policy = Policy()) -> "Cluster":
+        """The cluster in a list of documents: Node, Topology, bound Pod, PriorityClass, PersistentVolume and
+        -Claim. Workloads among them are passed over; a document that cannot be read is named in ``problems``."""
+        return cls(reading.read_cluster(_listed(docs)), policy)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Nodes, topologies and pods as they are now: what was read, what was committed, less what was released."""
+        return self._board.snapshot()
+
+    @property
+    def outside(self) -> dict[str, tuple[MissingLabel, ...]]:
+        """For each topology the nodes that are not part of it, with the label each lacks."""
+        given = self._read.snapshot
+        labels = {node.name: node.labels for node in given.nodes}
+        missing = {one.name: grow(one, labels).missing for one in given.topologies}
+        return {name: found for name, found in missing.items() if found}
+
+    def free(self, resource: str) -> dict[str, tuple[int, int]]:
+        """What is free of a resource on each node, and what there is of it, in nano-units."""
+        total = {node.name: node.allocatable.get(resource) for node in self._read.snapshot.nodes}
+        left = self._board.free(total)
+        return {name: (left[name].get(resource, 0), total[name]) for name in total}
+
+    # ---- asking -------------------------------------------------------------------------------------
+
+    def place(self, docs: object, ways_out: bool = True) -> Decisions:
+        """Decisions about the workloads among the documents, in the order given. Changes nothing.
+
+        Each workload sees the room that those before it in the same call would take, so that all answers hold
+        together and ``commit`` can take them all. Nobody is moved ahead of its turn: who comes first is the order
+        of the documents. ``ways_out`` False spares the search for changes that would let a waiting workload start.
+        """
+        read = reading.read_workloads(_listed(docs), self._read.surroundings, self.snapshot)
+        decisions = Decisions(Decision(_unrecognised(problem)) for problem in read.problems)
+        decisions.warnings = _remarks(read)
+        held: list[str] = []
+        try:
+            for item in read.items:
+                decisions.append(self._decided(item, read.notes, ways_out))
+                held += self._hold(decisions[-1].decided)
+        finally:
+            for name in reversed(held):
+                self._board.release(name)
+        return decisions
+
+    def _decided(self, item: Request | Invalid, notes: Mapping[str, reading.Problems], ways_out: bool) -> Decision:
+        if isinstance(item, Invalid):
+            return Decision(item)
+        decided = engine.decide(self._board, item, self.policy)
+        decided = replace(decided, warnings=(*notes.get(item.id, ()), *decided.warnings))
+        if not ways_out or not isinstance(decided, Waiting):
+            return Decision(decided)
+        return Decision(decided, whatif.ways_out(self._board, decided, self.policy))
+
+    def _hold(self, decided: Decided) -> list[str]:
+        """Takes the room of a placed request for the rest of the call; the name it is held under, if any."""
+        if not isinstance(decided, Placed):
+            return []
+        if decided.request.id in self._names:  # asked about once more; it already runs
+            decided = replace(decided, request=replace(decided.request, unit=f"{decided.request.unit or ''}again"))
+        self._board.commit(decided)
+        return [decided.request.id]
+
+    # ---- taking and giving back ---------------------------------------------------------------------
+
+    def commit(self, decisions: "Decision | Iterable[Decision]") -> None:
+        """Takes the room of every placed decision, so that the next ``place`` sees it; the others are passed over.
+
+        All of them or none: ValueError, with nothing taken, when one of them holds room already, or no longer
+        fits because of what was committed since it was decided.
+        """
+        given = [decisions] if isinstance(decisions, Decision) else list(decisions)
+        taken: list[str] = []
+        try:
+            for decision in given:
+                if isinstance(decision.decided, Placed):
+                    self._take(decision.decided)
+                    taken.append(decision.id)
+        except ValueError:
+            for name in reversed(taken):
+                self._give(name)
+            raise
+
+    def _take(self, placed: Placed) -> None:
+        name = placed.request.id
+        if name in self._names:
+            raise ValueError(f"{name} holds room already; release it first")
+        broken = verify.verify(self.snapshot, placed.request, placed.placement)
+        if broken:
+            raise ValueError(f"{name} no longer fits as it was placed: {broken[0]}")
+        self._board.commit(placed)
+        self._names.add(name)
+
+    def _give(self, name: str) -> None:
+        self._board.release(name)
+        self._names.remove(name)
+
+    def release(self, name: str) -> None:
+        """Gives back the room of ``namespace/name``: of all its units, or of one as ``namespace/name#unit``.
+
+        A gang that ran already when the cluster was read can be released too. KeyError when nobody of that name
+        holds room.
+        """
+        found = sorted(one for one in self._names if one == name or one.partition("#")[0] == name)
+        if not found:
+            raise KeyError(f"{name} holds no room")
+        for one in found:
+            self._give(one)
+
+
+def _listed(docs: object) -> object:
+    """Documents that can be gone through twice; what is not a row of documents is left for the reader to refuse."""
+    return list(docs) if isinstance(docs, Iterable) and not isinstance(docs, (str, bytes, dict)) else docs
+
+
+def _unrecognised(problem: Problem) -> Invalid:
+    """A document of which not even the kind is known is invalid too: nothing is passed over in silence."""
+    return Invalid("", "", problem.path, (problem,))
+
+
+def _remarks(read: reading.WorkloadReading) -> tuple[Note, ...]:
+    """Warnings that belong to no decision: other kinds of document, and workloads that want nothing now."""
+    decided = {item.id if isinstance(item, Request) else f"{item.namespace}/{item.name}" for item in read.items}
+    nothing = [replace(p, path=f"{n}: {p.path}") for n, found in read.notes.items() if n not in decided for p in found]
+    return _notes((*read.warnings, *nothing))

@@ -1,0 +1,155 @@
+"""The Board: where every gang of a snapshot stands, in every topology at once.
+
+A gang is the pods it runs. Coming and going is booked pod by pod in the ledger of names and nano-units, and in each
+draft that was made so far; a draft made later is made from the pods of that moment. So all topologies agree,
+whatever came first::
+
+    commit(a)   ledger + pods of a      draft "racks" + pods of a      draft "power": not asked for yet
+    draft("power")                      made from the ledger's pods, a among them
+    release(a)  ledger - pods of a      draft "racks" - pods of a      draft "power" - pods of a
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from phalanx.model.decision import Placed
+from phalanx.model.nodes import PodShape, RunningPod
+from phalanx.model.resources import Resources
+from phalanx.model.snapshot import Snapshot
+from phalanx.place.draft import TOTAL_MAX, Draft, Shape, Taken
+
+Pods = tuple[RunningPod, ...]
+
+
+class Board:
+    """The drafts of one snapshot by topology, and the gangs on them. Changed only by ``commit`` and ``release``."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._picture = snapshot
+        self._nodes = {node.name: node for node in snapshot.nodes}
+        self._loose = tuple(pod for pod in snapshot.pods if pod.gang is None)
+        self._gangs: dict[str, Pods] = _by_gang(snapshot.pods)
+        self._used: dict[str, dict[str, int]] = {}
+        self._drafts: dict[str | None, Draft] = {}
+        self._book(snapshot.pods, 1)
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "Board":
+        """The board as a snapshot shows it: pods that carry the id of a gang can be released by it."""
+        return cls(snapshot)
+
+    def draft(self, topology: str | None) -> Draft:
+        """The free capacity under one topology (None: only the cluster and its nodes), made when first asked for."""
+        if topology not in self._drafts:
+            self._drafts[topology] = Draft.of(self.snapshot(), topology)
+        return self._drafts[topology]
+
+    def snapshot(self) -> Snapshot:
+        """The picture of this moment: what the board was made of, with all that came and went since."""
+        return replace(self._picture, pods=(*self._loose, *(pod for pods in self._gangs.values() for pod in pods)))
+
+    def running(self) -> dict[str, dict[str, Resources]]:
+        """The gangs by id, in the order they came, and what each uses on which node."""
+        return {name: _use(pods) for name, pods in self._gangs.items()}
+
+    def free(self, nodes: Iterable[str]) -> dict[str, dict[str, int]]:
+        """Nano-units left on the nodes named, from the ledger of names: no draft is asked."""
+        return {name: self._left(name) for name in nodes if name in self._nodes}
+
+    def commit(self, placed: Placed) -> None:
+        """The gang runs where it was placed. Costs what the gang has pods, times the drafts in use."""
+        name = placed.request.id
+        assert name not in self._gangs, f"{name} is on the board already"
+        self._gangs[name] = tuple(pods_of(placed))
+        self._book(self._gangs[name], 1)
+
+    def release(self, name: str) -> Pods:
+        """The gang is gone; what it ran is handed over, for ``restore``."""
+        pods = self._gangs.pop(name)
+        self._book(pods, -1)
+        return pods
+
+    def restore(self, name: str, pods: Pods) -> None:
+        """A gang that was released runs again exactly as before."""
+        assert name not in self._gangs, f"{name} is on the board already"
+        self._gangs[name] = pods
+        self._book(pods, 1)
+
+    def _left(self, name: str) -> dict[str, int]:
+        left = dict(self._nodes[name].allocatable.items)
+        for resource, amount in self._used.get(name, {}).items():
+            left[resource] = left.get(resource, 0) - amount
+        return left
+
+    def _book(self, pods: Pods, sign: int) -> None:
+        for pod in pods:
+            used = self._used.setdefault(pod.node, {})
+            for resource, amount in pod.requests:
+                used[resource] = used.get(resource, 0) + sign * amount
+        for topology, draft in list(self._drafts.items()):
+            if not _move(draft, pods, sign):
+                del self._drafts[topology]  # too fine for its units; the next one is made with these pods in view
+
+
+def pods_of(placed: Placed) -> Iterator[RunningPod]:
+    """The pods of a placement, named by gang, set and number: with slashes, so that no real pod is called the same."""
+    shapes = {pod_set.name: pod_set.shape for pod_set in placed.request.root.pod_sets()}
+    for name, counts in placed.placement.pod_sets.items():
+        shape, number = shapes[name], 0
+        for node, count in counts:
+            for _ in range(count):
+                yield _pod(f"{placed.request.id}/{name}/{number}", node, shape, placed.request.id)
+                number += 1
+
+
+def _pod(name: str, node: str, shape: PodShape, gang: str) -> RunningPod:
+    return RunningPod(
+        name, shape.namespace, node, shape.requests, dict(shape.labels), shape.ports, shape.anti_affinity, gang
+    )
+
+
+def _by_gang(pods: Pods) -> dict[str, Pods]:
+    found: dict[str, list[RunningPod]] = {}
+    for pod in pods:
+        if pod.gang is not None:
+            found.setdefault(pod.gang, []).append(pod)
+    return {name: tuple(members) for name, members in found.items()}
+
+
+def _use(pods: Pods) -> dict[str, Resources]:
+    alike = Counter((pod.node, pod.requests) for pod in pods)
+    found: dict[str, Resources] = {}
+    for (node, requests), count in alike.items():
+        found[node] = found.get(node, Resources()) + requests.times(count)
+    return found
+
+
+def _move(draft: Draft, pods: Pods, sign: int) -> bool:
+    """Puts pods on a draft, or with -1 takes them off; False, and nothing done, if its units cannot hold them."""
+    here = tuple(pod for pod in pods if pod.node in draft.tree.index)
+    alike: dict[Resources, Counter[int]] = {}
+    for pod in here:
+        alike.setdefault(pod.requests, Counter())[draft.tree.index[pod.node]] += 1
+    if any(draft.accommodate(requests, "running") is not None for requests in alike):
+        return False
+    for pod in here:
+        draft._count_ports(pod.ports, draft.tree.index[pod.node], sign)
+    draft.give(_taken(draft, requests, where, -sign) for requests, where in alike.items())
+    if sign > 0:
+        draft.pods.add(here)
+    else:
+        draft.pods.remove((pod.namespace, pod.name) for pod in here)
+    return True
+
+
+def _taken(draft: Draft, requests: Resources, where: Mapping[int, int], sign: int) -> Taken:
+    needs = sorted(
+        (draft.row[name], min(amount // draft.unit[draft.row[name]], TOTAL_MAX)) for name, amount in requests
+    )
+    rows, need = np.array(needs, np.int64).reshape(-1, 2).T
+    nodes = np.array(sorted(where), np.int64)
+    counts = np.array([sign * where[int(node)] for node in nodes], np.int64)
+    return Taken(Shape(("running", requests), rows, need, None), nodes, counts)

@@ -1,0 +1,96 @@
+"""Decisions as JSON: dicts, lists, strings and numbers in the shape that the public page promises."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from phalanx.explain import text
+from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.problems import Problem, shown
+from phalanx.model.reasons import DomainEvidence, Reason, WayOut
+from phalanx.model.request import PodSet, Request
+
+SCHEMA = "phalanx.dev/decisions/v1"
+
+
+def decisions(entries: Iterable[tuple[Decision, tuple[WayOut, ...]]]) -> dict[str, Any]:
+    """The whole document."""
+    return {"schema": SCHEMA, "decisions": [decision(decided, ways) for decided, ways in entries]}
+
+
+def decision(decided: Decision, ways_out: tuple[WayOut, ...] = ()) -> dict[str, Any]:
+    """One decision; all of them have the same keys, so that a reader needs no cases."""
+    if isinstance(decided, Invalid):
+        named = {"kind": decided.kind, "namespace": decided.namespace, "name": decided.name, "unit": None}
+    else:
+        request = decided.request
+        named = {"kind": request.kind, "namespace": request.namespace, "name": request.name, "unit": request.unit}
+    return {
+        **named,
+        "status": type(decided).__name__,
+        **_where(decided),
+        "proved": decided.proved if isinstance(decided, Waiting) else None,
+        "evictions": [],
+        "problems": [problem(one) for one in decided.problems] if isinstance(decided, Invalid) else [],
+        "warnings": [problem(one) for one in decided.warnings],
+        "message": text.line(decided, ways_out),
+        "reason": reason(decided.reason) if isinstance(decided, Waiting) else None,
+        "waysOut": [{"change": one.change, "verified": one.verified} for one in ways_out],
+    }
+
+
+def declared(request: Request) -> frozenset[str]:
+    """The groups people know by name: all but a root that only ties the others together."""
+    root = request.root
+    plain = root.required is None and root.preferred is None and root.spread is None and root.ranks is None
+    hidden = plain and not any(isinstance(member, PodSet) for member in root.members)
+    return frozenset(group.name for group in root.groups() if not (hidden and group is root))
+
+
+def problem(one: Problem) -> dict[str, Any]:
+    return {"path": one.path, "value": shown(one.value), "allowed": list(one.allowed), "message": one.message}
+
+
+def reason(why: Reason) -> dict[str, Any]:
+    """A reason; ``causes`` are what stands in the way in the best domain."""
+    best = why.best
+    return {
+        "type": str(why.type),
+        "group": why.group,
+        "level": why.level,
+        "needed": why.needed,
+        "best": None if best is None else {"domain": list(best.domain), "fits": best.fits},
+        "causes": [] if best is None else _causes(best),
+        "together": why.together,
+        "nearest": [_evidence(seen) for seen in why.nearest],
+        "parts": [reason(part) for part in why.parts],
+        "wider": None if why.wider is None else {"level": why.wider_level, **_evidence(why.wider)},
+        "freeElsewhere": why.free_elsewhere,
+        "nodesSeen": why.nodes_seen,
+        "helpedBy": list(why.helped_by),
+    }
+
+
+def _where(decided: Decision) -> dict[str, Any]:
+    if not isinstance(decided, Placed):
+        return {"podSets": {}, "domains": {}, "ranks": {}, "levelReached": {}}
+    known, placement = declared(decided.request), decided.placement
+    return {
+        "podSets": {name: dict(counts) for name, counts in placement.pod_sets.items()},
+        "domains": {name: list(path) for name, path in placement.domains.items() if name in known},
+        "ranks": {name: list(nodes) for name, nodes in placement.ranks.items()},
+        "levelReached": {name: level for name, level in placement.level_reached.items() if name in known},
+    }
+
+
+def _evidence(seen: DomainEvidence) -> dict[str, Any]:
+    return {
+        "domain": list(seen.domain),
+        "fits": seen.fits,
+        "needed": seen.needed,
+        "causes": _causes(seen),
+        "limits": list(seen.limits),
+    }
+
+
+def _causes(seen: DomainEvidence) -> list[dict[str, Any]]:
+    return [{"kind": one.kind, "name": one.name, "nodes": one.nodes} for one in seen.obstacles]

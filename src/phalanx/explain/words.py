@@ -1,0 +1,77 @@
+"""Small pieces of sentences: domains, counts, obstacles, changes."""
+
+from phalanx.model.reasons import DomainEvidence, Obstacle, WayOut
+
+OBSTACLES_MAX = 3  # named in one line; the rest is in the JSON
+
+
+def place(domain: tuple[str, ...]) -> str:
+    """``b2/r1``; the cluster for the empty path."""
+    return "/".join(domain) if domain else "the cluster"
+
+
+def pods(count: int) -> str:
+    return f"{count} pod" if count == 1 else f"{count} pods"
+
+
+def nodes(count: int) -> str:
+    return f"{count} node" if count == 1 else f"{count} nodes"
+
+
+def short(resource: str) -> str:
+    """A resource without the vendor in front: ``nvidia.com/gpu`` -> ``gpu``."""
+    return resource.rsplit("/", 1)[-1]
+
+
+def obstacle(one: Obstacle) -> str:
+    """``gpu short on 3 nodes``"""
+    where = f"on {nodes(one.nodes)}"
+    match one.kind:
+        case "resource":
+            return f"{short(one.name)} short {where}"
+        case "taint":
+            return f"taint {one.name} {where}"
+        case "selector":
+            return f"no label {one.name} {where}"
+        case "affinity":
+            return f"affinity {one.name} not met {where}"
+        case "outside":
+            return f"label {one.name} missing {where}"
+        case "port":
+            return f"host port {one.name} taken {where}"
+        case "spread":
+            return f"spread over {one.name} not kept {where}"
+    return f"{one.kind} {one.name} {where}"
+
+
+def obstacles(seen: DomainEvidence) -> str:
+    """The first few in a row; what ends the room on the other nodes when none is in the way."""
+    if seen.obstacles:
+        return ", ".join(obstacle(one) for one in seen.obstacles[:OBSTACLES_MAX])
+    return f"{short(seen.limits[0])} runs out" if seen.limits else ""
+
+
+def in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def way(out: WayOut, level: str) -> str:
+    """A change as a sentence that begins in the middle: ``requiring block instead of rack starts it now``.
+
+    A change is written in one of four forms (public API, section 4); what is in none of them is quoted.
+    """
+    change = out.change
+    if change.startswith("wait for "):
+        return f"it starts when {change.removeprefix('wait for ')} ends"
+    if change.startswith("fewer pods: "):
+        group, count = change.removeprefix("fewer pods: ").rsplit(" ", 1)
+        return f'with {pods(int(count))} in group "{group}" it starts now'
+    if change.startswith("add "):
+        count, like = change.removeprefix("add ").split(" ", 1)
+        return f"{count} more {like.split(' ', 1)[0]} {like.split(' ', 1)[1]} would hold it"
+    field, _, value = change.partition(": ")
+    if field.endswith(".topology.required"):
+        return f"requiring {value} instead of {level} starts it now"
+    if field.endswith(".topology"):
+        return f"preferring instead of requiring {level} starts it now"
+    return f"it starts now with {change}"

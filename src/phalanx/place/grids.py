@@ -1,0 +1,326 @@
+"""T2c: the exact tier for rules that are not closed downwards (evenness, company, at least so many).
+
+Like ``exact``, but what a part of the cluster can hold is kept as the full set of vectors, a grid of yes and no, so any
+rule about a part is a filter on its grid. Parts follow the tree where groups or slices need it, and the classes of
+the rules where they nest with it; classes that cross each other are not for this tier.
+
+    power feed p1 [ n1 n4 ]  p2 [ n2 n3 ]      nodes -> feeds (filter: at most 2 more in p1 than in p2 ...) -> block
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.place.between import Apart, Beside, Even, Rule
+from phalanx.place.budget import Budget, BudgetSpent
+from phalanx.place.choices import Choices
+from phalanx.place.draft import Draft
+from phalanx.place.exact import CELLS_MAX, Types, attribute, counted, realise
+from phalanx.place.greedy import Found
+from phalanx.place.plan import Leaf, Plan
+
+Ints = npt.NDArray[np.int64]
+Grid = npt.NDArray[np.bool_]
+Totals = Callable[[str], Ints]  # pods of a pod set, for every cell of a grid
+Filter = Callable[[Totals], Grid]
+
+
+class Crossing(Exception):
+    """Classes of two rules, or a class and a needed level, overlap without nesting."""
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Some nodes: one node, a domain of a level, or a class of a rule in between."""
+
+    nodes: frozenset[int]
+    level: int | None  # the level whose domain this is; None for a class in between
+    filters: list[Filter] = field(default_factory=list)
+    kids: list["Part"] = field(default_factory=list)
+    sums: list[Grid] = field(default_factory=list)  # after each kid, kept for taking apart
+    held: list[list[tuple[int, ...]]] = field(default_factory=list)  # what each kid holds
+
+
+class Grids:
+    """The search inside one domain, with every question about the rules answered."""
+
+    def __init__(
+        self, draft: Draft, plan: Plan, rules: list[Rule], choices: Choices, level: int, domain: int, budget: Budget
+    ) -> None:
+        self.draft, self.tree, self.plan, self.budget = draft, draft.tree, plan, budget
+        self.level, self.domain, self.choices = level, domain, choices
+        self.types = Types(plan)
+        self.asked: dict[int, list[tuple[int, int]]] = {}
+        wanted = {self.types.root: 1}
+        for at in range(level, self.tree.host + 2):
+            self.asked[at] = sorted(wanted.items())
+            wanted = self.types.opened(at, wanted)
+        self.inside = frozenset(self.tree.nodes(level, domain))
+        self.fixed_wrong = False  # a class without nodes here already breaks its rule
+        self.root = self._part_tree(rules)
+
+    # ---- parts --------------------------------------------------------------------------------------
+
+    def _part_tree(self, rules: list[Rule]) -> Part:
+        filters: dict[frozenset[int], list[Filter]] = {}
+        for nodes, rule in [*self._bounds(), *(pair for rule in rules for pair in self._classes(rule))]:
+            if nodes:
+                filters.setdefault(nodes, []).append(rule)
+            elif not bool(np.all(rule(lambda name: np.zeros(1, dtype=np.int64)))):
+                self.fixed_wrong = True
+        needed: list[tuple[frozenset[int], int]] = []
+        for at in range(self.level, self.tree.host + 1):
+            if at in (self.level, self.tree.host) or self.asked[at] != self.asked[at + 1]:
+                for number in self.tree.within(self.level, self.domain, at):
+                    needed.append((frozenset(self.tree.nodes(at, number)), at))
+        self.budget.spend((len(needed) + len(filters)) * 1000)
+        return self._nest(needed, filters)
+
+    def _nest(self, needed: list[tuple[frozenset[int], int]], filters: dict[frozenset[int], list[Filter]]) -> Part:
+        """The sets as a tree by inclusion; ``Crossing`` if two overlap. Of equal sets the wider level is outside."""
+        domains = {nodes for nodes, _ in needed}
+        sets: list[tuple[frozenset[int], int | None]] = [*needed, *((nodes, None) for nodes in filters if nodes not in domains)]
+        sets.sort(key=lambda entry: (-len(entry[0]), min(entry[0]), entry[1] or 0))
+        root: Part | None = None
+        for nodes, level in sets:
+            part = Part(nodes, level, filters.pop(nodes, []))
+            if root is None:
+                root = part
+            else:
+                _around(root, nodes).kids.append(part)
+        assert root is not None
+        return root
+
+    def _bounds(self) -> list[tuple[frozenset[int], Filter]]:
+        """Windows, limits, ceilings and exclusions of the plan as filters on domains."""
+        out: list[tuple[frozenset[int], Filter]] = []
+        for leaf in self.plan.leaves:
+            bounds = {at: (w.low, w.high) for at, w in leaf.windows.items()}
+            for at, window in bounds.items():
+                out += self._per_domain(at, lambda d, w=window, x=leaf: _within(_leaf(x), w[0], w[1], d))  # type: ignore[misc]
+            for at, most in leaf.limits:
+                out += self._per_domain(at, lambda d, m=most, x=leaf: lambda t: t(_leaf(x)) <= m)  # type: ignore[misc]
+        for ceiling in self.plan.ceilings:
+            names = [_leaf(x) for x in ceiling.leaves]
+            out += self._per_domain(ceiling.level, lambda d, c=ceiling, n=names: lambda t: sum(t(x) for x in n) <= c.at(d))  # type: ignore[misc]
+        for exclusion in self.plan.exclusions:
+            a, b = _leaf(exclusion.first), _leaf(exclusion.second)
+            out += self._per_domain(exclusion.level, lambda d, a=a, b=b: lambda t: (t(a) == 0) | (t(b) == 0))  # type: ignore[misc]
+        return out
+
+    def _per_domain(self, level: int, make: Callable[[int], Filter]) -> list[tuple[frozenset[int], Filter]]:
+        if level < self.level:
+            return []
+        return [
+            (frozenset(self.tree.nodes(level, number)), make(number))
+            for number in self.tree.within(self.level, self.domain, level)
+        ]
+
+    def _classes(self, rule: Rule) -> list[tuple[frozenset[int], Filter]]:
+        out = []
+        for code in range(rule.classes.count):
+            members = frozenset(rule.classes.members(code).tolist()) & self.inside
+            out.append((members, self._filter(rule, code)))
+        return out
+
+    def _filter(self, rule: Rule, code: int) -> Filter:
+        if isinstance(rule, Apart):
+            if rule.first == rule.second:
+                return lambda t: t(rule.first) <= 1
+            return lambda t: (t(rule.first) == 0) | (t(rule.second) == 0)
+        if isinstance(rule, Beside):
+            return self._beside(rule, code)
+        least = 0 if rule.floor else int(self.choices.answers[rule.key])
+        running = int(rule.running[code])
+        return lambda t: _even(rule, t, running, least)
+
+    def _beside(self, rule: Beside, code: int) -> Filter:
+        founded = self.choices.answers.get(("found", *rule.team, str(rule.number)), -1)
+        if rule.given[code]:
+            return lambda t: np.ones_like(_sum(t, rule.team), dtype=bool)
+        hosts = rule.hosts + (rule.founders if founded == code else ())
+        return lambda t: (_sum(t, rule.team) == 0) | (_sum(t, hosts) > 0)
+
+    # ---- what a part holds ----------------------------------------------------------------------------
+
+    def solve(self) -> Found | None:
+        """Pods per node for every leaf, or None: proved impossible in this domain."""
+        if self.fixed_wrong:
+            return None
+        if not self._holds(self.root)[(1,)]:
+            return None
+        content = self._place(self.root, (1,))[self.types.root].pop()
+        placed: dict[int, list[int]] = {leaf.number: [] for leaf in self.plan.leaves}
+        attribute(self.types, self.plan.root, self.level, content, placed)
+        return {number: counted(nodes) for number, nodes in placed.items() if nodes}
+
+    def _below(self, part: Part) -> list[tuple[int, int]]:
+        """The types asked of what lies directly below a part."""
+        return self.asked[self._level_below(part)]
+
+    def _level_below(self, part: Part) -> int:
+        if part.level is not None:
+            return part.level + 1
+        first = part.kids[0]
+        return first.level if first.level is not None else self._level_below(first)
+
+    def _holds(self, part: Part) -> Grid:
+        """Which vectors over the types asked of a part it can hold exactly."""
+        below = self._below(part)
+        shape = tuple(most + 1 for _, most in below)
+        if np.prod(shape, dtype=np.float64) > CELLS_MAX / 10:
+            raise BudgetSpent
+        if part.level == self.tree.host:
+            grid = self._node(part, below, shape)
+        else:
+            grid = self._merged(part, shape)
+        for rule in part.filters:
+            self.budget.spend(grid.size * len(below) + 1000)
+            grid = grid & rule(self._totals(below, shape))
+        part.sums.append(grid)
+        return grid if part.level is None else self._open(part.level, below, grid)
+
+    def _node(self, part: Part, below: list[tuple[int, int]], shape: tuple[int, ...]) -> Grid:
+        (node,) = part.nodes
+        fits = np.ones(shape, dtype=bool)
+        numbers = np.indices(shape)
+        self.budget.spend(fits.size * 4 * len(below) + 1000)
+        need: dict[int, Ints] = {}
+        for axis, (kind, _) in enumerate(below):
+            pod = self.types.all[kind].shape
+            assert pod is not None
+            if pod.mask is not None and not pod.mask[node]:
+                fits &= numbers[axis] == 0
+            for row, amount in zip(pod.rows.tolist(), pod.need.tolist(), strict=True):
+                # clipped so that absurd amounts cannot overflow: beyond the node's room all are alike
+                room = max(int(self.draft.free[row, node]), 0)
+                need[row] = need.get(row, np.zeros(shape, np.int64)) + np.minimum(numbers[axis], room // amount + 1) * amount
+        for row, asked in need.items():
+            fits &= asked <= max(int(self.draft.free[row, node]), 0)
+        return fits
+
+    def _merged(self, part: Part, shape: tuple[int, ...]) -> Grid:
+        total = np.zeros(shape, dtype=bool)
+        total[(0,) * len(shape)] = True
+        part.sums.append(total)
+        for kid in part.kids:
+            held = [tuple(v) for v in np.argwhere(self._holds(kid)).tolist()]
+            part.held.append(held)
+            self.budget.spend(len(held) * (total.size // 8 + 100))
+            total = _plus(total, held)
+            part.sums.append(total)
+        return total
+
+    def _open(self, level: int, below: list[tuple[int, int]], grid: Grid) -> Grid:
+        asked = self.asked[level]
+        if asked == below:
+            return grid
+        shape = tuple(most + 1 for _, most in asked)
+        if np.prod(shape, dtype=np.float64) > CELLS_MAX / 10:
+            raise BudgetSpent
+        columns = [kind for kind, _ in below]
+        opening = np.array([[self.types.opened(level, {kind: 1}).get(c, 0) for c in columns] for kind, _ in asked])
+        wanted = np.indices(shape).reshape(len(shape), -1).T
+        need = wanted @ opening
+        return grid[tuple(need.T)].reshape(shape)
+
+    def _totals(self, below: list[tuple[int, int]], shape: tuple[int, ...]) -> Totals:
+        numbers = np.indices(shape)
+
+        def of(name: str) -> Ints:
+            total = np.zeros(shape, dtype=np.int64)
+            for axis, (kind, _) in enumerate(below):
+                weight = self._pods_of(kind, name)
+                if weight:
+                    total = total + numbers[axis] * weight
+            return total
+
+        return of
+
+    def _pods_of(self, kind: int, name: str) -> int:
+        """Pods of a pod set (or, by number, of a leaf) in one of a type."""
+        found = self.types.all[kind]
+        if found.leaf is not None:
+            return int(name in found.leaf.parts or name == _leaf(found.leaf))
+        return sum(count * self._pods_of(inner, name) for inner, count in found.content.items())
+
+    # ---- placement ----------------------------------------------------------------------------------
+
+    def _place(self, part: Part, wanted: tuple[int, ...]) -> dict[int, list[object]]:
+        below = self._below(part)
+        columns = [kind for kind, _ in below]
+        if part.level is None or self.asked[part.level] == below:
+            target = list(wanted)
+        else:
+            opened = self.types.opened(part.level, {k: n for (k, _), n in zip(self.asked[part.level], wanted, strict=True)})
+            target = [opened.get(kind, 0) for kind in columns]
+        pool: dict[int, list[object]] = {kind: [] for kind in columns}
+        if part.level == self.tree.host:
+            (node,) = part.nodes
+            for kind, number in zip(columns, target, strict=True):
+                pool[kind] = [node] * number
+        else:
+            self._place_kids(part, target, pool)
+        if part.level is None or self.asked[part.level] == below:
+            return pool
+        return {
+            kind: [realise(self.types, part.level, kind, pool) for _ in range(number)]
+            for (kind, _), number in zip(self.asked[part.level], wanted, strict=True)
+        }
+
+    def _place_kids(self, part: Part, target: list[int], pool: dict[int, list[object]]) -> None:
+        for i in range(len(part.kids) - 1, -1, -1):
+            before = part.sums[i]
+            for share in part.held[i]:
+                rest = [x - s for x, s in zip(target, share, strict=True)]
+                if min(rest) >= 0 and before[tuple(rest)]:
+                    break
+            else:
+                raise AssertionError("a held vector could not be taken apart again")
+            for kind, items in self._place(part.kids[i], share).items():
+                pool.setdefault(kind, []).extend(items)
+            target = rest
+
+
+def _around(part: Part, nodes: frozenset[int]) -> Part:
+    """The innermost part so far that holds all of these nodes."""
+    while True:
+        inner = [kid for kid in part.kids if kid.nodes & nodes]
+        if not inner:
+            return part
+        if len(inner) > 1 or not nodes <= inner[0].nodes:
+            raise Crossing
+        part = inner[0]
+
+
+def _plus(total: Grid, held: list[tuple[int, ...]]) -> Grid:
+    """All sums of a cell of ``total`` and one of the vectors, inside the box."""
+    out = np.zeros_like(total)
+    for vector in held:
+        into = tuple(slice(v, None) for v in vector)
+        source = tuple(slice(0, size - v) for v, size in zip(vector, total.shape, strict=True))
+        out[into] |= total[source]
+    return out
+
+
+def _leaf(leaf: Leaf) -> str:
+    """A leaf's own name among pod sets; no pod set can be called that."""
+    return f"\0{leaf.number}"
+
+
+def _sum(totals: Totals, names: tuple[str, ...]) -> Ints:
+    return sum((totals(name) for name in names[1:]), totals(names[0])) if names else np.zeros_like(totals("\0"))
+
+
+def _within(name: str, low: Ints | None, high: Ints | None, domain: int) -> Filter:
+    least = 0 if low is None else int(low[domain])
+    most = 2**60 if high is None else int(high[domain])
+    return lambda t: (t(name) >= least) & (t(name) <= most)
+
+
+def _even(rule: Even, totals: Totals, running: int, least: int) -> Grid:
+    here = _sum(totals, rule.counted) + running
+    owned = _sum(totals, rule.owner) > 0 if rule.owner else np.ones_like(here, dtype=bool)
+    return (here >= least) & (~owned | (here <= least + rule.skew))

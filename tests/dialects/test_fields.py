@@ -1,0 +1,107 @@
+"""Reading untrusted documents field by field."""
+
+from typing import Any
+
+import pytest
+
+from phalanx.dialects.fields import LIST_MAX, PROBLEMS_MAX, WORK_MAX, Field
+from tests.dialects.manifests import field
+
+
+def noted(at: Field) -> list[tuple[str, str]]:
+    return [(problem.path, problem.message) for problem in at.notes.problems]
+
+
+def test_a_path_names_plain_keys_entries_and_odd_keys() -> None:
+    doc = field({"spec": {"groups": [{"labels": {"a.b/c": 1}}]}, "x": {"'": 1}})
+    assert doc.at("spec").at("groups").items()[0].at("labels", "a.b/c").path == "spec.groups[0].labels['a.b/c']"
+    assert doc.at("metadata", "annotations", "phalanx.dev/gang-mode").path == (
+        "metadata.annotations['phalanx.dev/gang-mode']"
+    )
+
+
+def test_a_title_stands_before_every_path() -> None:
+    assert Field.of({}, title="Node/n1").at("spec", "taints").path == "Node/n1: spec.taints"
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "message"),
+    [
+        (lambda f: f.text("d"), 5, "5 is not a text; put it in quotes"),
+        (lambda f: f.text("d"), [], "'a list' is not a text"),
+        (lambda f: f.text("d"), "\ud800", "'?' has characters that no text can have"),
+        (lambda f: f.integer("d"), "5", "'5' is not a whole number"),
+        (lambda f: f.integer("d"), 5.0, "5.0 is not a whole number"),
+        (lambda f: f.integer("d"), True, "True is not a whole number"),
+        (lambda f: f.integer("d", low=1), 0, "0 is less than 1"),
+        (lambda f: f.integer("d", low=1, high=3), 4, "4 is not between 1 and 3"),
+        (lambda f: f.flag("d"), "true", "'true' is neither true nor false"),
+        (lambda f: f.choice("d", "Gang", "Basic"), "gang", "'gang' is not one of Gang, Basic; did you mean Gang?"),
+        (lambda f: f.choice("d", "Gang", "Basic"), "zzz", "'zzz' is not one of Gang, Basic"),
+    ],
+)
+def test_a_wrong_value_gives_the_default_and_a_problem(read: Any, value: object, message: str) -> None:
+    at = field({"x": value}).at("x")
+    assert read(at) == "d"
+    assert noted(at) == [("x", message)]
+
+
+@pytest.mark.parametrize("value", ["", "a b", "a/b", "a[0]", "x" * 254, "a#b", "a\nb", "a'b"])
+def test_a_name_is_short_and_free_of_signs_that_mean_something(value: str) -> None:
+    at = field({"x": value}).at("x")
+    assert at.name(None) is None
+    assert len(at.notes.problems) == 1
+
+
+def test_nothing_written_gives_the_default_and_no_problem() -> None:
+    at = field({"x": None})
+    for one in (at.at("x"), at.at("y"), at.at("y", "z")):
+        assert (one.text("d"), one.integer(7), one.flag(None), one.choice("a", "b")) == ("d", 7, None, "a")
+        assert (one.items(), one.entries(), one.pairs(), one.mapping()) == ([], [], (), False)
+    assert not at.notes.problems
+
+
+def test_an_unknown_field_is_a_problem_that_suggests_the_known_one() -> None:
+    at = field({"topologyname": 1, "zzzzzz": 2, "queue": 3})
+    assert at.known("topologyName", "queue")
+    assert noted(at) == [
+        ("topologyname", "there is no field 'topologyname' here; did you mean topologyName?"),
+        ("zzzzzz", "there is no field 'zzzzzz' here"),
+    ]
+
+
+def test_a_field_that_sounds_like_a_known_one_is_a_warning_elsewhere() -> None:
+    at = field({"nodeselector": 1, "toleration": 2, "image": 3})
+    at.typos("nodeSelector", "tolerations")
+    assert [w.allowed for w in at.notes.warnings] == [("nodeSelector",), ("tolerations",)]
+    assert not at.notes.problems
+
+
+def test_lists_and_mappings_of_the_wrong_kind_are_problems() -> None:
+    at = field({"a": "x", "b": [1], "c": {1: "x", "k": 2}})
+    assert at.at("a").items() == []
+    assert at.at("b").pairs() == ()
+    assert at.at("c").pairs() == (("k", ""),)
+    assert [p.path for p in at.notes.problems] == ["a", "b", "c", "c.k"]
+
+
+def test_a_list_that_is_too_long_is_one_problem() -> None:
+    at = field({"x": [0] * (LIST_MAX + 1)}).at("x")
+    assert at.items() == []
+    assert "at most" in noted(at)[0][1]
+
+
+def test_a_document_that_never_ends_is_one_problem() -> None:
+    inner = [0] * LIST_MAX
+    at = field([inner] * LIST_MAX)
+    read = sum(len(one.items()) for one in at.items())
+    assert read <= WORK_MAX
+    assert len(at.notes.problems) == 1
+
+
+def test_the_number_of_problems_is_bounded_and_none_is_told_twice() -> None:
+    at = field([0] * 1000)
+    for one in at.items() + at.items():
+        one.text("")
+    assert len(at.notes.problems) == PROBLEMS_MAX
+    assert len({p.path for p in at.notes.problems}) == PROBLEMS_MAX
