@@ -190,8 +190,8 @@ class Cluster:
         self.policy = policy
         self.problems = _notes(read.problems)
         self.warnings = _notes(read.warnings)
-        self._read = read
-        self._board = Board.of(read.snapshot)
+        self._read = replace(read, snapshot=_ordered(read.snapshot))
+        self._board = Board.of(self._read.snapshot)
         self._names = {pod.gang for pod in read.snapshot.pods if pod.gang is not None}  # who is on the board
 
     @classmethod
@@ -309,6 +309,16 @@ class Cluster:
 def _listed(docs: object) -> object:
     """Documents that can be gone through twice; what is not a row of documents is left for the reader to refuse."""
     return list(docs) if isinstance(docs, Iterable) and not isinstance(docs, (str, bytes, dict)) else docs
+
+
+def _ordered(snapshot: Snapshot) -> Snapshot:
+    """The snapshot in an order of its own: that of the documents must not show in any answer."""
+    return replace(
+        snapshot,
+        nodes=tuple(sorted(snapshot.nodes, key=lambda node: node.name)),
+        topologies=tuple(sorted(snapshot.topologies, key=lambda one: one.name)),
+        pods=tuple(sorted(snapshot.pods, key=lambda pod: (pod.namespace, pod.name))),
+    )
 
 
 def _unrecognised(problem: Problem) -> Invalid:

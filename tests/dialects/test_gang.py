@@ -297,6 +297,9 @@ def test_ranks_have_an_order_and_a_level_it_goes_over() -> None:
     assert find(request(gang(group("w", rank={"fieldPath": path}))), "w").ranks == Ranks("Consecutive")
     striped = {"order": "Stripe", "across": "rack"}
     assert find(request(gang(group("w", rank=striped))), "w").ranks == Ranks("Stripe", RACK)  # W-199
+    idle = gang(group("w", rank={"order": "Consecutive", "across": "rack"}))
+    assert find(request(idle), "w").ranks == Ranks("Consecutive")
+    assert warnings(idle) == ["spec.podGroups[0].rank.across"]
 
 
 @pytest.mark.parametrize(
@@ -304,7 +307,6 @@ def test_ranks_have_an_order_and_a_level_it_goes_over() -> None:
     [
         ({"order": "stripe"}, "rank.order"),
         ({"order": "Balance"}, "rank.across"),
-        ({"order": "Consecutive", "across": "rack"}, "rank.across"),
         ({"fieldPath": "metadata.name"}, "rank.fieldPath"),
         ({"fieldPath": "metadata.labels[x]"}, "rank.fieldPath"),
         ({"level": "rack"}, "rank.withSameRankOf"),

@@ -333,7 +333,8 @@ def outside(chance: Random, place: World) -> Group:
 # 2000M holds 16 pods of 125M, rounded to MiB it holds 15; thirds of a core and single nano-units likewise
 ODD_NODE = {CPU: 4 * NANO, MEMORY: 2000 * MEGA, GPU: 3 * NANO, PODS: 12 * NANO}
 _ODD_CPU = (333_000_000, 250_000_000, 100_000_001, 1_333_333_333, 0)
-_ODD_MEMORY = (125 * MEGA, 128 * 2**20 * NANO, 250 * MEGA, 333_333_333 * NANO, 1000 * MEGA + 1)
+_ODD_MEMORY = (125 * MEGA, 128 * 2**20 * NANO, 250 * MEGA, 333_333_333 * NANO, 1000 * MEGA + NANO)
+_NANO_BYTE = 500 * MEGA + 1  # legal, and seen where somebody wrote 500m for 500M: too fine for 64 bits in sums
 
 
 def odd_quantities(chance: Random, place: World) -> Group:
@@ -343,7 +344,8 @@ def odd_quantities(chance: Random, place: World) -> Group:
         if chance.random() < 0.3:
             amounts[GPU] = NANO
         kinds.append(PodShape(Resources.of(amounts), labels=(("app", f"a{i}"),)))
+    in_use = (*_ODD_MEMORY, _NANO_BYTE) if chance.random() < 0.1 else _ODD_MEMORY
     for spot in place.spots:
         if chance.random() < 0.5:
-            place.run(spot.name, {MEMORY: chance.choice(_ODD_MEMORY), CPU: chance.choice(_ODD_CPU), PODS: NANO})
+            place.run(spot.name, {MEMORY: chance.choice(in_use), CPU: chance.choice(_ODD_CPU), PODS: NANO})
     return some_tree(chance, kinds, 7)

@@ -7,9 +7,9 @@ from random import Random
 from phalanx.model.nodes import Node
 from phalanx.model.placement import Placement
 from phalanx.model.request import Group, PodSet, Request
-from phalanx.model.resources import PODS, Resources
+from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.place import verify, verify_pods
-from tests.properties.worlds import Spot, World, take
+from tests.properties.worlds import CPU, Spot, World, take
 
 
 @dataclass
@@ -202,10 +202,14 @@ def _grown_member(member: Group | PodSet, name: str) -> Group | PodSet:
     return replace(member, count=member.count + step, min_count=member.min_count + step)
 
 
+_STEP = {CPU: NANO // 1000}  # of other resources whole units, as clusters have them
+
+
 def squeeze(chance: Random, place: World, hidden: Placement) -> None:
     """One node of the hidden placement loses a little of one resource."""
     node = chance.choice(sorted({name for counts in hidden.pod_sets.values() for name, _ in counts}))
-    left = {name: amount for name, amount in place.free()[node].items() if amount > 0 and name != PODS}
-    if left:
-        resource = chance.choice(sorted(left))
-        take(place, node, {resource: chance.randint(1, left[resource])})
+    steps = {name: amount // _STEP.get(name, NANO) for name, amount in place.free()[node].items() if name != PODS}
+    short = [name for name in sorted(steps) if steps[name] > 0]
+    if short:
+        resource = chance.choice(short)
+        take(place, node, {resource: chance.randint(1, steps[resource]) * _STEP.get(resource, NANO)})

@@ -1,7 +1,9 @@
 """``phalanx tree``: the topology with bars, or one gang on it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from rich.text import Text
 
 from phalanx.cli import files, placing, screen, tree
 from phalanx.cli.errors import Exit, Failed
@@ -55,7 +57,7 @@ def _trees(cluster: Cluster, name: str | None) -> list[Tree]:
     names = [one.name for one in cluster.snapshot.topologies]
     if name is not None and name not in names:
         raise Failed(f"there is no Topology {name!r}", f"There are: {', '.join(names) or 'none'}")
-    chosen = [name] if name is not None else sorted(names) or [None]
+    chosen: list[str | None] = [name] if name is not None else [*sorted(names)] or [None]
     return [tree.tree_of(cluster, one) for one in chosen]
 
 
@@ -74,16 +76,14 @@ def _level(grown: Tree, name: str | None) -> int | None:
 def _draw_gang(cluster: Cluster, decisions: Decisions, gang: str, wish: Wish) -> int:
     chosen = Decisions(one for one in decisions if gang in _spellings(one))
     if not chosen:
-        names = ", ".join(sorted({one.id for one in decisions})) or "none"
-        raise Failed(f"there is no workload {gang!r} among the documents", f"There are: {names}")
-    console = screen.out()
+        return _draw_running(cluster, decisions, gang, wish)
     for number, decision in enumerate(chosen):
         if number:
-            console.print()
+            screen.out().print()
         if decision.status == "Placed":
             draw_placed(cluster, decision, wish.resource)
         else:
-            console.print(screen.styled(decision.explain()))
+            screen.out().print(screen.styled(decision.explain()))
     return placing.exit_code(chosen)
 
 
@@ -96,12 +96,45 @@ def draw_placed(cluster: Cluster, decision: Decision, resource: str | None = Non
     """A placed workload on its topology, and what the letters mean."""
     request = decision.request
     assert request is not None
-    console = screen.out()
-    width = min(console.width, 100)
     chosen = resource or tree.resource_of(decision, cluster)
     drawn = tree.marks(decision, chosen)
-    one_sign = f"{resources.show(chosen, tree.step(cluster, chosen))} {chosen}"
-    for line in tree.picture(cluster, tree.tree_of(cluster, request.topology), chosen, drawn, width):
-        console.print(line)
-    for line in tree.legend(decision, drawn, one_sign, width):
+    grown = tree.tree_of(cluster, request.topology)
+    _draw(cluster, grown, chosen, cluster.free(chosen), drawn)
+    _print(tree.legend(decision, drawn, _one_sign(cluster, chosen), _width()))
+
+
+def _draw_running(cluster: Cluster, decisions: Decisions, gang: str, wish: Wish) -> int:
+    """A gang that is no document of its own, but runs."""
+    running = cluster.snapshot.pods
+    pods = [pod for pod in running if pod.gang is not None and gang in (pod.gang, pod.gang.partition("/")[2])]
+    if not pods:
+        names = {one.id for one in decisions} | {pod.gang for pod in running if pod.gang is not None}
+        raise Failed(f"there is no workload {gang!r}", f"There are: {', '.join(sorted(names)) or 'none'}")
+    resource = wish.resource or tree.usual_resource(cluster)
+    drawn = tree.running_marks(pods, resource)
+    room = dict(cluster.free(resource))
+    for pod in pods:
+        free, total = room[pod.node]
+        room[pod.node] = (free + pod.requests.get(resource), total)
+    for grown in _trees(cluster, wish.topology):
+        _draw(cluster, grown, resource, room, drawn)
+    _print(tree.running_legend(pods, drawn, _one_sign(cluster, resource), _width()))
+    return Exit.PLACED
+
+
+def _draw(cluster: Cluster, grown: Tree, resource: str, room: tree.Room, drawn: list[tree.Mark]) -> None:
+    _print(tree.picture(room, grown, drawn, tree.step(cluster, resource), _width()))
+
+
+def _one_sign(cluster: Cluster, resource: str) -> str:
+    return f"{resources.show(resource, tree.step(cluster, resource))} {resource}"
+
+
+def _width() -> int:
+    return min(screen.out().width, 100)
+
+
+def _print(lines: Iterable[Text]) -> None:
+    console = screen.out()
+    for line in lines:
         console.print(line)

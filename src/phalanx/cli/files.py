@@ -17,12 +17,17 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 def load(sources: Sequence[str]) -> list[Any]:
     """All documents of the given files in order. ``-`` is standard input; a folder stands for its YAML and JSON
-    files by name, without those in folders below."""
+    files by name, without those in folders below and without answers of ours that are kept there."""
     docs: list[Any] = []
     for source in sources:
         for path in _opened(source):
-            docs += _documents(path)
+            docs += [doc for doc in _documents(path) if path == source or not _is_answer(doc)]
     return docs
+
+
+def _is_answer(doc: dict[str, Any]) -> bool:
+    """Whether a document is what ``place -o json`` printed: kept beside manifests it is not one of them."""
+    return str(doc.get("schema", "")).startswith("phalanx.dev/decisions/") and "kind" not in doc
 
 
 def _opened(source: str) -> list[str]:

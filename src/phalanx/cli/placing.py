@@ -10,7 +10,6 @@ from phalanx.cli import files, screen, tables
 from phalanx.cli.errors import Exit, Failed
 from phalanx.cluster import Cluster, Decisions, Note
 
-WIDE = 10_000  # columns: nothing is folded
 SCHEMA = "phalanx.dev/decisions/v1"
 
 
@@ -27,12 +26,12 @@ def run(sources: Sequence[str], output: str, namespace: str | None) -> int:
 
 
 def in_namespace(docs: list[Any], namespace: str | None) -> list[Any]:
-    """The documents, with a namespace where they name none."""
-    if namespace is not None:
-        for doc in docs:
-            metadata = doc.setdefault("metadata", {})
-            if isinstance(metadata, dict) and not metadata.get("namespace"):
-                metadata["namespace"] = namespace
+    """The documents, also those inside lists, with a namespace where they name none."""
+    for doc in docs if namespace is not None else ():
+        if isinstance(doc, dict) and isinstance(doc.get("items"), list):
+            in_namespace(doc["items"], namespace)
+        elif isinstance(doc, dict) and isinstance(metadata := doc.setdefault("metadata", {}), dict):
+            metadata["namespace"] = metadata.get("namespace") or namespace
     return docs
 
 
@@ -59,7 +58,7 @@ def report(cluster: Cluster, decisions: Decisions, problems: Sequence[Note]) -> 
 
 def show(decisions: Decisions, output: str) -> None:
     if output == "json":
-        print(json.dumps(as_document(decisions), indent=1))
+        print(json.dumps(as_document(decisions), indent=2))
     elif output == "yaml":
         print(yaml.safe_dump(as_document(decisions), sort_keys=False, width=100), end="")
     elif output == "name":
@@ -75,10 +74,9 @@ def as_document(decisions: Decisions) -> dict[str, Any]:
 
 
 def _show_table(decisions: Decisions, wide: bool) -> None:
-    console = screen.out(WIDE if wide else None)
-    if decisions:
-        for line in console.render_lines(tables.decisions(decisions, wide), pad=False):
-            console.print(*line)
+    console = screen.out()
+    for line in tables.decisions(decisions, None if wide else console.width) if decisions else ():
+        console.print(line)
     for decision in decisions:
         if decision.status != "Placed":
             console.print()

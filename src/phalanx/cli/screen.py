@@ -9,22 +9,21 @@ from rich.text import Text
 WIDTH = 80  # where the output is no terminal, so that a file reads the same everywhere
 
 
-def out(width: int | None = None) -> Console:
-    """Standard output; ``width`` for tables that may be wider than the screen."""
-    return _console(stderr=False, width=width)
+def out() -> Console:
+    return _console(stderr=False)
 
 
 def err() -> Console:
     return _console(stderr=True)
 
 
-def _console(stderr: bool, width: int | None = None) -> Console:
+def _console(stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     terminal = stream.isatty()
     coloured = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return Console(
         stderr=stderr,
-        width=width or (None if terminal else WIDTH),
+        width=None if terminal else WIDTH,
         force_terminal=terminal,
         color_system="auto" if coloured else None,
         highlight=False,

@@ -2,36 +2,63 @@
 
 from collections.abc import Iterable, Iterator
 
-from rich.table import Table
+from rich.text import Text
 
-from phalanx.cli.screen import clean, styled
+from phalanx.cli.screen import clean
 from phalanx.cluster import Decision
 from phalanx.model.request import Group, Request
 
 STYLES = {"Placed": "green", "Waiting": "yellow", "Invalid": "red"}
+TITLES = ("NAME", "STATUS", "GROUP", "PODS", "WHERE", "NODES")
+_SHRINK = ((5, 12), (4, 16), (0, 16), (2, 12))  # columns that give way in a narrow table, and what they keep
 _NODES_SHOWN = 2  # names in a narrow table; more become a number
+_GAP = 2
 
-_Row = tuple[str, str, str, str]  # group, pods, where, nodes
+_Row = tuple[str, ...]
 
 
-def decisions(given: Iterable[Decision], wide: bool = False) -> Table:
-    """The table of some decisions. ``wide``: every node with its pods, however long the line."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("NAME", "STATUS", "GROUP", "PODS", "WHERE", "NODES"):
-        table.add_column(title, overflow="fold", no_wrap=title in ("STATUS", "PODS") or wide)
+def decisions(given: Iterable[Decision], width: int | None) -> Iterator[Text]:
+    """The table of some decisions, line by line. ``width`` None: every node with its pods, however long the line."""
+    rows: list[_Row] = []
     for decision in given:
-        name, status = title_of(decision), styled(decision.status, STYLES[decision.status])
-        for group, pods, where, nodes in _rows(decision, wide):
-            table.add_row(clean(name), status, clean(group), pods, clean(where), clean(nodes))
-            name, status = "", styled("")
-    return table
+        name, status = title_of(decision), decision.status
+        for group, pods, where, nodes in _rows(decision, wide=width is None):
+            rows.append(tuple(clean(cell) for cell in (name, status, group, pods, where, nodes)))
+            name = status = ""
+    wide = _widths(rows, width)
+    yield Text(_joined(TITLES, wide), style="bold")
+    for row in rows:
+        line = Text(_joined(row, wide))
+        if row[1] in STYLES:
+            line.stylize(STYLES[row[1]], wide[0] + _GAP, wide[0] + _GAP + len(row[1]))
+        yield line
+
+
+def _widths(rows: list[_Row], width: int | None) -> list[int]:
+    """What every column needs; less for some where the table would be wider than the screen."""
+    wide = [max(len(cell) for cell in column) for column in zip(TITLES, *rows, strict=True)]
+    for column, least in _SHRINK if width is not None else ():
+        over = sum(wide) + _GAP * (len(wide) - 1) - (width or 0)
+        if over > 0:
+            wide[column] = max(wide[column] - over, min(least, wide[column]))
+    return wide
+
+
+def _joined(row: _Row, wide: list[int]) -> str:
+    cells = (_cut(cell, size).ljust(size) for cell, size in zip(row, wide, strict=True))
+    return (" " * _GAP).join(cells).rstrip()
+
+
+def _cut(cell: str, size: int) -> str:
+    """A cell that fits, its end kept: that is where names differ."""
+    return cell if len(cell) <= size else "…" + cell[len(cell) - size + 1 :]
 
 
 def title_of(decision: Decision) -> str:
-    return f"{decision.id}" if decision.namespace else decision.name
+    return decision.id if decision.namespace else decision.name
 
 
-def _rows(decision: Decision, wide: bool) -> Iterator[_Row]:
+def _rows(decision: Decision, wide: bool) -> Iterator[tuple[str, str, str, str]]:
     request = decision.request
     if request is None:
         count = len(decision.problems)
@@ -42,7 +69,7 @@ def _rows(decision: Decision, wide: bool) -> Iterator[_Row]:
         yield from _placed(decision, request, wide)
 
 
-def _placed(decision: Decision, request: Request, wide: bool) -> Iterator[_Row]:
+def _placed(decision: Decision, request: Request, wide: bool) -> Iterator[tuple[str, str, str, str]]:
     for depth, group in _nested(request.root, 0):
         if group.name not in decision.domains:
             continue
@@ -52,8 +79,8 @@ def _placed(decision: Decision, request: Request, wide: bool) -> Iterator[_Row]:
             for node, pods in counts.items():
                 nodes[node] = nodes.get(node, 0) + pods
         where = "/".join(decision.domains[group.name]) or "cluster"
-        pods = _counted(sum(nodes.values()), _wanted(group))
-        yield "  " * depth + group.name, pods, where, _named(nodes, wide)
+        counted = _counted(sum(nodes.values()), _wanted(group))
+        yield "  " * depth + group.name, counted, where, _named(nodes, wide)
 
 
 def _nested(group: Group, depth: int) -> Iterator[tuple[int, Group]]:

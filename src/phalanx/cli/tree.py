@@ -1,6 +1,6 @@
 """The topology drawn: bars of what is used in every domain, or the pods of one gang on its nodes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -9,9 +9,13 @@ from rich.text import Text
 from phalanx.cli.screen import clean
 from phalanx.cluster import Cluster, Decision
 from phalanx.model import resources
+from phalanx.model.nodes import RunningPod
 from phalanx.model.request import Group
 from phalanx.model.topology import Topology, Tree, grow
 
+Room = Mapping[str, tuple[int, int]]  # node -> nano-units free, nano-units in all
+
+GROUP_LABEL = "phalanx.dev/group"
 FLAT = Topology.of("cluster", ())
 NODES_DRAWN_MAX = 64  # a larger cluster is drawn down to the level above its nodes
 BAR = 10
@@ -56,9 +60,7 @@ def bars(cluster: Cluster, tree: Tree, resource: str, level: int | None = None) 
     yield from _laid_out(lines, resource)
 
 
-def _below(
-    tree: Tree, room: Mapping[str, tuple[int, int]], level: int, domain: int, deepest: int, stem: str
-) -> Iterator[_Line]:
+def _below(tree: Tree, room: Room, level: int, domain: int, deepest: int, stem: str) -> Iterator[_Line]:
     if level >= deepest:
         return
     parts = [d for d in tree.within(level, domain, level + 1) if tree.inside[int(tree.start[level + 1][d])]]
@@ -69,7 +71,7 @@ def _below(
         yield from _below(tree, room, level + 1, part, deepest, stem + ("   " if last else "│  "))
 
 
-def _line(tree: Tree, room: Mapping[str, tuple[int, int]], level: int, domain: int, branch: str) -> _Line:
+def _line(tree: Tree, room: Room, level: int, domain: int, branch: str) -> _Line:
     found = [room[tree.names[i]] for i in tree.nodes(level, domain)] if tree.size else []
     return _Line(clean(branch), sum(free for free, _ in found), sum(total for _, total in found))
 
@@ -152,10 +154,23 @@ def resource_of(decision: Decision, cluster: Cluster) -> str:
     return next((name for name in (*special, *_PLAIN) if name in asked), "pods")
 
 
-def picture(cluster: Cluster, tree: Tree, resource: str, drawn: list[Mark], width: int) -> Iterator[Text]:
-    """Every narrowest domain in a line, its nodes as cells: letters for the gang, ▒ for others, · for free."""
+def running_marks(pods: Iterable[RunningPod], resource: str) -> list[Mark]:
+    """The same for a gang that runs: a letter for every group that its pods name."""
+    takes: dict[str, dict[str, int]] = {}
+    for pod in pods:
+        group = takes.setdefault(pod.labels.get(GROUP_LABEL, "pods"), {})
+        group[pod.node] = group.get(pod.node, 0) + pod.requests.get(resource)
+    found = enumerate(sorted(takes.items()))
+    return [Mark(LETTERS[i % 26], COLOURS[i % len(COLOURS)], name, where) for i, (name, where) in found]
+
+
+def picture(room: Room, tree: Tree, drawn: list[Mark], one_sign: int, width: int) -> Iterator[Text]:
+    """Every narrowest domain in a line, its nodes as cells: letters for the gang, ▒ for others, · for free.
+
+    ``room``: what is free on each node and what there is, without the gang that is drawn.
+    """
     yield Text(clean(tree.topology.name), style="bold")
-    brush = _Brush(cluster.free(resource), step(cluster, resource), drawn, width)
+    brush = _Brush(room, one_sign, drawn, width)
     if tree.host == 1:
         yield from brush.lines(Text(""), _members(tree, 0, 0))
     else:
@@ -170,7 +185,7 @@ def step(cluster: Cluster, resource: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Brush:
-    room: Mapping[str, tuple[int, int]]
+    room: Room
     step: int
     marks: list[Mark]
     width: int
@@ -224,6 +239,20 @@ def _branches(tree: Tree, level: int, domain: int, stem: str, brush: _Brush) -> 
             yield from _branches(tree, level + 1, part, stem + ("   " if last else "│  "), brush)
 
 
+def running_legend(pods: Sequence[RunningPod], drawn: list[Mark], one_sign: str, width: int) -> Iterator[Text]:
+    """What the letters mean: the pods of each group and their nodes."""
+    for mark in drawn:
+        named = [f"{pod.name} {pod.node}" for pod in pods if pod.labels.get(GROUP_LABEL, "pods") == mark.title]
+        yield Text(f"{mark.letter} ", style=mark.style).append(clean(f"{mark.title}: {len(named)} running"), "default")
+        for row in wrap(", ".join(named), width - 4, break_on_hyphens=False):
+            yield Text(clean("  " + row), style="dim")
+    yield _key(one_sign)
+
+
+def _key(one_sign: str) -> Text:
+    return Text(clean(f"▒ others   · free   one sign is {one_sign}"), style="dim")
+
+
 def legend(decision: Decision, drawn: list[Mark], one_sign: str, width: int) -> Iterator[Text]:
     """What the letters mean: group, pods, where it is, and its ranks."""
     for mark in drawn:
@@ -234,7 +263,7 @@ def legend(decision: Decision, drawn: list[Mark], one_sign: str, width: int) -> 
         if mark.title in decision.ranks:
             for row in wrap("ranks " + runs(decision.ranks[mark.title]), width - 4, break_on_hyphens=False):
                 yield Text(clean("  " + row), style="dim")
-    yield Text(clean(f"▒ others   · free   one sign is {one_sign}"), style="dim")
+    yield _key(one_sign)
 
 
 def _belongs(pod_set: str, group: str) -> bool:

@@ -185,7 +185,7 @@ def _scalar(event: Any, line: int) -> Any:
 @lru_cache(maxsize=65536)
 def _plain(value: str, tag: str | None) -> str | int | float | bool | None:
     """What an unquoted scalar means. Kept, because a cluster's nodes write the same few words."""
-    meant = tag or _RESOLVER.resolve(yaml.ScalarNode, value, (True, False))
+    meant = tag or _RESOLVER.resolve(yaml.ScalarNode, value, (True, False))  # type: ignore[no-untyped-call]
     if meant == _TAG + "str" or meant not in _SCALARS or (tag is None and ":" in value):  # 1:30 is text
         return value
     node = yaml.ScalarNode(meant, value)

@@ -16,6 +16,15 @@ from phalanx.model.request import Group, PodSet, Request
 
 WIDTH = 80
 LABEL = 10  # the column of words like REASON; everything else is indented as far
+ELSEWHERE = {  # reasons that are not about room: said without figures
+    Why.PODS_MISSING: "fewer exist yet",
+    Why.OVER_QUOTA: "its queue may not take more",
+    Why.BEHIND_OTHERS: "it would fit, but someone ahead of it goes first",
+    Why.EVICTING: "room is being made for it",
+    Why.BACKING_OFF: "it was released and is tried again later",
+    Why.UNDECIDED: "not shown to fit within the work budget, asked again when the cluster changes",
+    Why.SUSPENDED: "suspended by its owner or its spec",
+}
 GROUPS_MAX = 12  # lines of a page given to single groups; the JSON has them all
 
 
@@ -100,19 +109,16 @@ def _depths(root: Group) -> dict[str, int]:
 
 def cause(reason: Reason) -> str:
     """Who needs what, what is there and what is missing, as one sentence without its full stop."""
-    who = f'group "{reason.group}"'
     match reason.type:
         case Why.NO_MATCHING_NODES:
-            return f"{who} needs {words.pods(reason.needed)}; none of {words.nodes(reason.nodes_seen)} admits them{_why(reason)}"
+            return f"{_needs(reason)}; none of {words.nodes(reason.nodes_seen)} admits them{_why(reason)}"
         case Why.TOO_LARGE:
             return f"{_needs(reason)}; {_best(reason)}, even with nothing running"
         case Why.FRAGMENTED | Why.NO_ROOM:
             return f"{_needs(reason)}; {_best(reason)}"
-        case Why.UNDECIDED:
-            return f"{_needs(reason)}; not shown to fit within the work budget, asked again when the cluster changes"
         case Why.SUSPENDED:
-            return "suspended by its owner or its spec"
-    return f"{reason.type}: {who}"
+            return ELSEWHERE[reason.type]
+    return f"{_needs(reason)}; {ELSEWHERE[reason.type]}"
 
 
 def _needs(reason: Reason) -> str:
@@ -157,7 +163,9 @@ def _waiting(waiting: Waiting, ways_out: tuple[WayOut, ...]) -> Iterator[str]:
         yield from _lines("", "Shown to be impossible now." if waiting.proved else "Not shown to be impossible.")
     for i, seen in enumerate(reason.nearest):
         missing = words.in_brackets(", ".join(words.obstacle(one) for one in seen.obstacles))
-        yield from _lines("TRIED" if not i else "", f"{words.place(seen.domain)}: {seen.fits} of {seen.needed}{missing}")
+        yield from _lines(
+            "TRIED" if not i else "", f"{words.place(seen.domain)}: {seen.fits} of {seen.needed}{missing}"
+        )
     for i, part in enumerate(reason.parts):
         yield from _lines("PARTS" if not i else "", _part(part))
     if reason.free_elsewhere and reason.level != "cluster":

@@ -56,7 +56,7 @@ def in_brackets(text: str) -> str:
 
 
 def way(out: WayOut, level: str) -> str:
-    """A change as a sentence that begins in the middle: ``requiring block instead of rack starts it now``.
+    """A change as a sentence that begins in the middle: ``requiring the block instead of the rack starts it now``.
 
     A change is written in one of four forms (public API, section 4); what is in none of them is quoted.
     """
@@ -67,11 +67,11 @@ def way(out: WayOut, level: str) -> str:
         group, count = change.removeprefix("fewer pods: ").rsplit(" ", 1)
         return f'with {pods(int(count))} in group "{group}" it starts now'
     if change.startswith("add "):
-        count, like = change.removeprefix("add ").split(" ", 1)
-        return f"{count} more {like.split(' ', 1)[0]} {like.split(' ', 1)[1]} would hold it"
+        count, _, node = change.removeprefix("add ").partition(" nodes like ")
+        return f"{count} more {'node' if count == '1' else 'nodes'} like {node} would hold it"
     field, _, value = change.partition(": ")
     if field.endswith(".topology.required"):
-        return f"requiring {value} instead of {level} starts it now"
+        return f"requiring the {value} instead of the {level} starts it now"
     if field.endswith(".topology"):
-        return f"preferring instead of requiring {level} starts it now"
+        return f"preferring instead of requiring the {level} starts it now"
     return f"it starts now with {change}"

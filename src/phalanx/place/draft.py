@@ -57,6 +57,14 @@ class Taken:
     counts: Ints
 
 
+def _too_fine(path: str, name: str, step: int, total: int) -> Problem:
+    return Problem(
+        path, f"{name} in steps of {step}n", (),
+        f"{name} is asked for in steps of {step} nano-units while the cluster holds {total}; "
+        "both together do not fit 64 bits, use coarser amounts",
+    )  # fmt: skip
+
+
 class Draft:
     """Free resources per node in tree order, in exact integer units, with a journal and a log."""
 
@@ -66,6 +74,7 @@ class Draft:
         self.pods = PodTable(self.table)
         self.row: dict[str, int] = {}  # resource name -> row of ``free``
         self.unit: list[int] = []  # nano-units that one step of a row stands for
+        self.residue: list[list[int]] = []  # per row and node: free nano-units below one whole unit
         self.largest: list[int] = []  # the most any node allocates of it, in nano-units
         self.total: list[int] = []  # nano-units allocatable in the whole cluster
         self.free: Ints = np.zeros((0, tree.size), np.int64)
@@ -102,50 +111,76 @@ class Draft:
                 cell[at] = cell.get(at, 0) + amount
         for name in sorted(amounts.keys() | used.keys()):
             allocatable = amounts.get(name, [0] * len(nodes))
-            self._add_row(name, allocatable, used.get(name, {}), [dict(pod.requests).get(name, 0) for pod in bound])
+            self._add_row(name, allocatable, used.get(name, {}))
         for pod in bound:
             self._count_ports(pod.ports, self.tree.index[pod.node], 1)
         self.pods.add(bound)
 
-    def _add_row(self, name: str, allocatable: list[int], used: Mapping[int, int], seen: Iterable[int]) -> None:
-        unit = gcd(*set(allocatable), *set(seen), 0) or 1
+    def _add_row(self, name: str, allocatable: list[int], used: Mapping[int, int]) -> None:
         self.row[name] = len(self.unit)
-        self.unit.append(unit)
+        self.unit.append(max(*allocatable, 1) if allocatable else 1)
         self.largest.append(max(allocatable, default=0))
         self.total.append(sum(allocatable))
-        free = [amount // unit for amount in allocatable]
+        free = list(allocatable)
         for at, amount in used.items():
-            free[at] -= amount // unit
-        clipped = [max(min(f, TOTAL_MAX), -TOTAL_MAX) for f in free]
-        self.free = np.vstack([self.free, np.array(clipped, dtype=np.int64).reshape(1, -1)])
+            free[at] -= amount
+        self.residue.append([0] * len(free))
+        self.free = np.vstack([self.free, np.zeros((1, len(free)), dtype=np.int64)])
+        self._measure(self.row[name], free, self.unit[-1])
+
+    def _measure(self, row: int, free: list[int], unit: int) -> None:
+        """Writes exact free amounts down in whole units; what is left over is kept for finer units to come."""
+        self.unit[row] = unit
+        whole = [max(amount // unit, -TOTAL_MAX) for amount in free]
+        self.residue[row] = [amount - steps * unit for amount, steps in zip(free, whole, strict=True)]
+        self.free[row] = whole
+
+    def free_nano(self, name: str) -> list[int]:
+        """Free nano-units of a resource per node, exactly."""
+        row = self.row.get(name)
+        if row is None:
+            return [0] * self.tree.size
+        unit = self.unit[row]
+        return [steps * unit + rest for steps, rest in zip(self.free[row].tolist(), self.residue[row], strict=True)]
 
     # ---- shapes -------------------------------------------------------------------------------------
 
-    def accommodate(self, requests: Resources, path: str) -> Problem | None:
-        """Makes the units fine enough to hold ``requests`` exactly; a Problem if 64 bits cannot."""
-        for name, amount in requests:
-            row = self.row.get(name)
-            if row is None:
-                self._add_row(name, [0] * self.tree.size, {}, [amount])
+    def accommodate(self, asked: Iterable[Resources], path: str) -> Problem | None:
+        """Makes the units fine enough to hold what is asked for exactly; a Problem if 64 bits cannot.
+
+        Only requests decide the unit: of a node's free amount the part below one unit can never be used.
+        """
+        wanted: dict[str, set[int]] = {}
+        for requests in asked:
+            for name, amount in requests:
+                wanted.setdefault(name, set()).add(amount)
+        for name, amounts in wanted.items():
+            if name not in self.row:
+                self._add_row(name, [0] * self.tree.size, {})
+            row = self.row[name]
+            # what is larger than every node fits nowhere, whatever the unit
+            fitting = {amount for amount in amounts if amount <= self.largest[row]}
+            if all(amount % self.unit[row] == 0 for amount in fitting):
                 continue
-            if amount > self.largest[row] or amount % self.unit[row] == 0:
-                continue  # larger than any node: it fits nowhere, whatever the unit
-            finer = gcd(self.unit[row], amount)
-            if max(self.total[row], 1) // finer > TOTAL_MAX:
-                return Problem(
-                    path, f"{name}: {amount}n", (),
-                    f"{name} is asked for in steps of {finer} nano-units while the cluster holds {self.total[row]}; "
-                    "both together do not fit 64 bits, use a coarser amount",
-                )  # fmt: skip
-            self._refine(row, finer)
+            for unit in (gcd(self.unit[row], *fitting), gcd(*fitting)):
+                if self.total[row] // unit <= TOTAL_MAX:
+                    self._change_unit(row, unit)
+                    break
+            else:
+                return _too_fine(path, name, gcd(*fitting), self.total[row])
         return None
 
-    def _refine(self, row: int, unit: int) -> None:
-        factor = self.unit[row] // unit
-        self.unit[row] = unit
-        self.free[row] *= factor
+    def _change_unit(self, row: int, unit: int) -> None:
+        """A finer unit keeps all shapes, scaled; an unrelated one (the old was too fine to refine) forgets them."""
+        name = next(key for key, value in self.row.items() if value == row)
+        finer, remainder = divmod(self.unit[row], unit)
+        self._measure(row, self.free_nano(name), unit)
+        if remainder:
+            self._shapes.clear()
+            self.capacities.clear()
+            return
         for shape in self._shapes.values():
-            shape.need[shape.rows == row] *= factor
+            shape.need[shape.rows == row] *= finer
         self.capacities.pop("sums", None)
 
     def shape(self, pod: PodShape, bound: bool) -> Shape:
@@ -224,7 +259,7 @@ class Draft:
     def _port_row(self, port: HostPort) -> int:
         name = f"port {port.protocol}/{port.port}/{port.ip}"
         if name not in self.row:
-            self._add_row(name, [1] * self.tree.size, {}, [1])
+            self._add_row(name, [1] * self.tree.size, {})
             users = self.ports.get((port.protocol, port.port), {})
             for (node, ip), count in users.items():
                 if ip in (port.ip, "0.0.0.0") or port.ip == "0.0.0.0":

@@ -45,7 +45,7 @@ def explain_refusal(draft: Draft, request: Request, answer: solve.Answer) -> Rea
     if barred is not None:
         return _no_nodes(draft, barred)
     ask = _Ask()
-    empty = _emptied(draft)
+    empty = emptied(draft)
     if ask.impossible(empty, request):
         return _told(empty, _culprit(ask, empty, whole), Why.TOO_LARGE, NODES_CHANGE)
     culprit = _culprit(ask, draft, whole)
@@ -201,7 +201,7 @@ def _bound(culprit: Culprit) -> bool:
     return sliced or any(build.is_bound(group) for group in culprit.around)
 
 
-def _emptied(draft: Draft) -> Draft:
+def emptied(draft: Draft) -> Draft:
     """The same nodes with nothing running; kept beside the draft's counts, because making it reads every node."""
     found = draft.capacities.get("empty")
     if not isinstance(found, Draft):

@@ -68,10 +68,9 @@ class Outcome:
 
 def place(draft: Draft, request: Request, policy: Policy = Policy()) -> Answer:
     """Decides one request. The draft is left as it was; ``commit`` takes what the answer holds."""
-    for pod_set in request.root.pod_sets():
-        problem = draft.accommodate(pod_set.shape.requests, f"{pod_set.name}.resources")
-        if problem is not None:
-            return Answer(INVALID, problem=problem)
+    problem = draft.accommodate((s.shape.requests for s in request.root.pod_sets()), "resources")
+    if problem is not None:
+        return Answer(INVALID, problem=problem)
     search = Search(draft, request, policy, Budget(policy.budget))
     outcome = search.best()
     if outcome.status != PLACED or outcome.built is None:

@@ -173,7 +173,8 @@ def _ranks(at: Field, levels: Levels) -> Ranks | None:
     if order in ("Stripe", "Balance") and not at.at("across").present:
         at.at("across").wrong(f"order {order} needs the level it goes over")
     if order in ("None", "Consecutive") and at.at("across").present:
-        at.at("across").wrong(f"order {order} goes over no level; Stripe and Balance do")
+        at.at("across").warn(f"order {order} goes over no level, so this changes nothing; Stripe and Balance do")
+        across = None
     partner = at.at("withSameRankOf").name(None)
     level = levels.number(at.at("level"))
     if at.at("withSameRankOf").present != at.at("level").present:
