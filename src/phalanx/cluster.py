@@ -255,7 +255,8 @@ class Cluster:
         if not isinstance(decided, Placed):
             return []
         if decided.request.id in self._names:  # asked about once more; it already runs
-            decided = replace(decided, request=replace(decided.request, unit=f"{decided.request.unit or ''}again"))
+            again = f"{decided.request.unit or ''} (again)"  # with a space, so that no unit is called the same
+            decided = replace(decided, request=replace(decided.request, unit=again))
         self._board.commit(decided)
         return [decided.request.id]
 

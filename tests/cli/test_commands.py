@@ -253,6 +253,20 @@ def test_a_gang_is_drawn_with_its_ranks(write, cluster: str, capsys: Captured) -
     assert "r1  b1-r1-1 AAAAAAAA  b1-r1-2 AAAAAAAA" in out and "ranks 0-1 b1-r1-1, 2-3 b1-r1-2" in out
 
 
+def test_a_gang_in_a_large_cluster_is_drawn_without_what_is_far_from_it(write, capsys: Captured) -> None:
+    labels = [{"topology/block": f"b{i // 20:02}", "topology/rack": f"r{i // 4:02}"} for i in range(100)]
+    nodes = [docs.node(f"n{i:03}", labels[i]) for i in range(100)]
+    assert run("tree", "-f", write(docs.topology(), *nodes, docs.gang()), "llm") == 0
+    assert capsys.readouterr().out.splitlines()[:6] == [
+        "t",
+        "├─ b00",
+        "│  ├─ r00  n000 AAAAAAAA  n001 AAAAAAAA  n002 ········  n003 ········",
+        "│  └─ 4 more of level rack",
+        "└─ 4 more of level block",
+        "A workers: 2 pods in b00/r00",
+    ]
+
+
 def test_a_running_gang_is_drawn_too(write, cluster: str, capsys: Captured) -> None:
     files = ["-f", cluster, "-f", write(docs.running("p", "b2-r1-2", 4, "old"), docs.running("q", "b2-r1-2", 2))]
     assert run("tree", *files, "other/old") == 0

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -84,8 +86,8 @@ def test_commit_takes_one_decision_too_and_passes_over_the_rest() -> None:
 def test_a_stale_decision_is_not_committed_and_nothing_of_its_list_is() -> None:
     here = cluster()
     (first,), (second,) = here.place([docs.gang("a")]), here.place([docs.gang("b")])
-    (third,) = here.place([docs.gang("c", docs.workers(2, "block", gpus=1))])
     here.commit(first)
+    (third,) = here.place([docs.gang("c", docs.workers(2, "block", gpus=1))])
     with pytest.raises(ValueError, match="serving/b no longer fits"):
         here.commit([third, second])
     assert {pod.gang for pod in here.snapshot.pods} == {"serving/a"}
@@ -161,6 +163,11 @@ def test_junk_instead_of_documents_never_raises() -> None:
     for junk in (None, 3, "text", [None], [[]], [3], {"kind": []}, [{"kind": "Gang", "spec": 3}], [{"kind": "Node"}]):
         here = phalanx.Cluster.from_manifests(junk)
         assert all(d.status == "Invalid" for d in here.place(junk))
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert phalanx.__version__ == project["version"]
 
 
 def test_the_package_opens_the_door_only_when_asked() -> None:

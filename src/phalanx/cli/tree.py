@@ -227,16 +227,29 @@ def _members(tree: Tree, level: int, domain: int) -> list[str]:
 
 def _branches(tree: Tree, level: int, domain: int, stem: str, brush: _Brush) -> Iterator[Text]:
     parts = [d for d in tree.within(level, domain, level + 1) if tree.inside[int(tree.start[level + 1][d])]]
-    names = [clean(tree.path(level + 1, part)[-1]) for part in parts]
+    drawn = [part for part in parts if _is_drawn(tree, level + 1, part, brush)]
+    names = [clean(tree.path(level + 1, part)[-1]) for part in drawn]
     wide = max((len(name) for name in names), default=0)
-    for part, name in zip(parts, names, strict=True):
-        last = part == parts[-1]
+    for part, name in zip(drawn, names, strict=True):
+        last = part == drawn[-1] and len(drawn) == len(parts)
         head = Text(stem + ("└─ " if last else "├─ ") + name)
         if level + 2 == tree.host:
             yield from brush.lines(head.append(" " * (wide - len(name) + 2)), _members(tree, level + 1, part))
         else:
             yield head
             yield from _branches(tree, level + 1, part, stem + ("   " if last else "│  "), brush)
+    if len(drawn) < len(parts):
+        yield Text(
+            f"{stem}└─ {len(parts) - len(drawn)} more of level {tree.topology.level_name(level + 1)}", style="dim"
+        )
+
+
+def _is_drawn(tree: Tree, level: int, domain: int, brush: _Brush) -> bool:
+    """In a large cluster only domains that hold some of the gang are drawn; the others are counted."""
+    if tree.size <= NODES_DRAWN_MAX:
+        return True
+    used = {int(tree.domain[level][tree.index[node]]) for mark in brush.marks for node in mark.takes}
+    return domain in used
 
 
 def running_legend(pods: Sequence[RunningPod], drawn: list[Mark], one_sign: str, width: int) -> Iterator[Text]:

@@ -11,6 +11,7 @@ whatever came first::
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from phalanx.model.decision import Placed
 from phalanx.model.nodes import PodShape, RunningPod
 from phalanx.model.resources import Resources
 from phalanx.model.snapshot import Snapshot
-from phalanx.place.draft import TOTAL_MAX, Draft, Shape, Taken
+from phalanx.place.draft import Draft, Shape, Taken
 
 Pods = tuple[RunningPod, ...]
 
@@ -55,6 +56,10 @@ class Board:
         """The gangs by id, in the order they came, and what each uses on which node."""
         return {name: _use(pods) for name, pods in self._gangs.items()}
 
+    def pods(self) -> dict[str, Pods]:
+        """The pods of each gang, in the order the gangs came."""
+        return dict(self._gangs)
+
     def free(self, nodes: Iterable[str]) -> dict[str, dict[str, int]]:
         """Nano-units left on the nodes named, from the ledger of names: no draft is asked."""
         return {name: self._left(name) for name in nodes if name in self._nodes}
@@ -66,17 +71,20 @@ class Board:
         self._gangs[name] = tuple(pods_of(placed))
         self._book(self._gangs[name], 1)
 
-    def release(self, name: str) -> Pods:
-        """The gang is gone; what it ran is handed over, for ``restore``."""
-        pods = self._gangs.pop(name)
-        self._book(pods, -1)
-        return pods
+    def release(self, name: str) -> None:
+        """The gang is gone."""
+        self._book(self._gangs.pop(name), -1)
 
-    def restore(self, name: str, pods: Pods) -> None:
-        """A gang that was released runs again exactly as before."""
-        assert name not in self._gangs, f"{name} is on the board already"
-        self._gangs[name] = pods
-        self._book(pods, 1)
+    @contextmanager
+    def without(self, name: str) -> Iterator[None]:
+        """The board as it would be if a gang had ended; afterwards it runs again exactly as before."""
+        pods, self._gangs[name] = self._gangs[name], ()
+        self._book(pods, -1)
+        try:
+            yield
+        finally:
+            self._gangs[name] = pods
+            self._book(pods, 1)
 
     def _left(self, name: str) -> dict[str, int]:
         left = dict(self._nodes[name].allocatable.items)
@@ -91,7 +99,7 @@ class Board:
                 used[resource] = used.get(resource, 0) + sign * amount
         for topology, draft in list(self._drafts.items()):
             if not _move(draft, pods, sign):
-                del self._drafts[topology]  # too fine for its units; the next one is made with these pods in view
+                del self._drafts[topology]  # made again, with these pods in it, when next asked for
 
 
 def pods_of(placed: Placed) -> Iterator[RunningPod]:
@@ -133,7 +141,7 @@ def _move(draft: Draft, pods: Pods, sign: int) -> bool:
     alike: dict[Resources, Counter[int]] = {}
     for pod in here:
         alike.setdefault(pod.requests, Counter())[draft.tree.index[pod.node]] += 1
-    if any(draft.accommodate(requests, "running") is not None for requests in alike):
+    if draft.accommodate(alike, "running") is not None or not all(_exact(draft, requests) for requests in alike):
         return False
     for pod in here:
         draft._count_ports(pod.ports, draft.tree.index[pod.node], sign)
@@ -145,11 +153,14 @@ def _move(draft: Draft, pods: Pods, sign: int) -> bool:
     return True
 
 
+def _exact(draft: Draft, requests: Resources) -> bool:
+    """Whether a draft holds these amounts in whole units; it makes no effort for pods larger than every node."""
+    return all(amount % draft.unit[draft.row[name]] == 0 for name, amount in requests)
+
+
 def _taken(draft: Draft, requests: Resources, where: Mapping[int, int], sign: int) -> Taken:
-    needs = sorted(
-        (draft.row[name], min(amount // draft.unit[draft.row[name]], TOTAL_MAX)) for name, amount in requests
-    )
+    needs = sorted((draft.row[name], amount // draft.unit[draft.row[name]]) for name, amount in requests)
     rows, need = np.array(needs, np.int64).reshape(-1, 2).T
     nodes = np.array(sorted(where), np.int64)
-    counts = np.array([sign * where[int(node)] for node in nodes], np.int64)
+    counts = np.array([sign * where[node] for node in nodes.tolist()], np.int64)
     return Taken(Shape(("running", requests), rows, need, None), nodes, counts)

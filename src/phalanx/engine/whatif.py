@@ -5,6 +5,7 @@ there are and how much work they may cost is bounded, so a refusal of a large ga
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from phalanx.engine.board import Board
@@ -171,22 +172,16 @@ def _waiting_for(tries: _Tries, board: Board, request: Request, reason: Reason) 
     tree = board.draft(request.topology).tree
     near = {seen.domain for seen in reason.nearest}
     gangs = []
-    for name, use in board.running().items():
-        places = [tree.paths[tree.index[node]] for node in use if node in tree.index]
-        beside = any(path[: len(domain)] == domain for path in places for domain in near)
-        gangs.append((not beside, len(places), name))
+    for name, pods in board.pods().items():
+        paths = {tree.paths[tree.index[pod.node]] for pod in pods if pod.node in tree.index}
+        beside = any(path[: len(domain)] == domain for path in paths for domain in near)
+        gangs.append((not beside, len(pods), name))
     for _, _, name in sorted(gangs)[:GANGS_MAX]:
-        if name != request.id and _places_without(tries, board, name, request):
+        with board.without(name):
+            enough = tries.places(board, request)
+        if enough:
             yield f"wait for {name}"
             return
-
-
-def _places_without(tries: _Tries, board: Board, name: str, request: Request) -> bool:
-    pods = board.release(name)
-    try:
-        return tries.places(board, request)
-    finally:
-        board.restore(name, pods)
 
 
 # ---- more nodes -------------------------------------------------------------------------------------------------
@@ -207,6 +202,8 @@ def _models(board: Board, request: Request, reason: Reason) -> list[Node]:
     empty, tree = evidence.emptied(draft), draft.tree
     found: dict[str, Node] = {}
     for _, pod_set in _candidates(request.root, reason):
+        if empty.accommodate((pod_set.shape.requests,), pod_set.name) is not None:
+            continue
         room = fit.capacity(empty, empty.shape(pod_set.shape, bool(tree.topology.name))).levels[tree.host]
         for domain in [seen.domain for seen in reason.nearest[:1]] + [()]:
             inside = [i for i in range(tree.size) if tree.paths[i][: len(domain)] == domain and room[i]]
@@ -223,17 +220,12 @@ def _fewest(tries: _Tries, board: Board, request: Request, node: Node) -> int | 
     Doubling first: few are the usual answer, and a failed try is the dear kind.
     """
     spare = Board.of(_filled(with_nodes(board, node, NODES_MAX), node))
-    opened = 0
 
     def works(count: int) -> bool:
-        nonlocal opened
-        while opened < count:
-            spare.release(_parked(node, opened))
-            opened += 1
-        while opened > count:
-            opened -= 1
-            spare.restore(_parked(node, opened), (_filler(node, opened),))
-        return tries.places(spare, request)
+        with ExitStack() as emptied:
+            for i in range(count):
+                emptied.enter_context(spare.without(_filler(node, i).name))
+            return tries.places(spare, request)
 
     high = 1
     while not works(high):
@@ -265,11 +257,7 @@ def _filled(picture: Snapshot, node: Node) -> Snapshot:
     return replace(picture, pods=(*picture.pods, *(_filler(node, i) for i in range(NODES_MAX))))
 
 
-def _parked(node: Node, number: int) -> str:
-    return f"+{node.name}/{number + 1}"
-
-
 def _filler(node: Node, number: int) -> RunningPod:
-    """A pod that takes all of a copy."""
-    name = _parked(node, number)
-    return RunningPod(name, "", _copied(node, number).name, node.allocatable, gang=name)
+    """A pod that takes all of a copy, and is a gang of its own."""
+    copy = _copied(node, number).name
+    return RunningPod(copy, "", copy, node.allocatable, gang=copy)

@@ -131,10 +131,10 @@ def _best(reason: Reason) -> str:
     best = reason.best
     if best is None:
         return "there is no such domain"
+    if best.fits >= best.needed:
+        return f"{words.place(best.domain)} has the room, the rules between the pods do not allow it{_why(reason)}"
     if reason.together:
         return f"each part fits alone, together {words.place(best.domain)} holds {best.fits} at best{_why(reason)}"
-    if best.fits >= best.needed:
-        return f"{words.place(best.domain)} has the room, the rules between its pods do not allow it{_why(reason)}"
     if not best.domain:
         return f"the cluster has room for {best.fits}{_why(reason)}"
     return f"best is {words.place(best.domain)} with {best.fits}{_why(reason)}"

@@ -25,23 +25,25 @@ def short(resource: str) -> str:
 
 def obstacle(one: Obstacle) -> str:
     """``gpu short on 3 nodes``"""
-    where = f"on {nodes(one.nodes)}"
+    where = f" on {nodes(one.nodes)}" if one.nodes else ""
     match one.kind:
         case "resource":
-            return f"{short(one.name)} short {where}"
+            return f"{short(one.name)} short{where}"
         case "taint":
-            return f"taint {one.name} {where}"
+            return f"taint {one.name}{where}"
         case "selector":
-            return f"no label {one.name} {where}"
+            return f"no label {one.name}{where}"
         case "affinity":
-            return f"affinity {one.name} not met {where}"
+            return f"affinity {one.name} not met{where}"
         case "outside":
-            return f"label {one.name} missing {where}"
+            return f"label {one.name} missing{where}"
         case "port":
-            return f"host port {one.name} taken {where}"
+            return f"host port {one.name} taken{where}"
         case "spread":
-            return f"spread over {one.name} not kept {where}"
-    return f"{one.kind} {one.name} {where}"
+            return f"spread over {one.name} not kept{where}"
+        case "rank":
+            return f"equal ranks not in one {one.name}"
+    return f"{one.kind} {one.name}{where}"
 
 
 def obstacles(seen: DomainEvidence) -> str:

@@ -23,7 +23,8 @@ class Why(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """One thing in the way on some nodes: ``resource`` short, ``taint``, ``selector``, ``affinity``, ``outside`` the
-    topology, ``port``, ``spread``. ``name`` is the resource, taint key, label, ..."""
+    topology, ``port``, ``spread``, ``rank``. ``name`` is the resource, taint key, label, level ... ``nodes`` is 0 for a
+    rule between pods that closes no single node."""
 
     kind: str
     name: str

@@ -358,8 +358,6 @@ class Builder:
         level = rule.classes.level
         simple = len(counted) == 1 and owners == set(rule.counted) and len(counted[0].parts) == 1
         if level is None or not simple or counted[0].units:
-            if not rule.floor and rule.key not in self.choices.answers:
-                raise Asked(self._leasts_of_many(rule, counted))
             self._check_later(rule, (*rule.counted, *owners))
             return
         leaf = counted[0]
@@ -381,14 +379,6 @@ class Builder:
         base = int(rule.running.min())
         for least in range(min(top, base + leaf.count), base - 1, -1):
             if int(np.maximum(least - rule.running, 0).sum()) <= leaf.count:
-                yield self.choices.answer(rule.key, least)
-
-    def _leasts_of_many(self, rule: Even, leaves: list[Leaf]) -> Iterator[Choices]:
-        """The same for several pod sets together, bounded by their number alone."""
-        pods = sum(leaf.count for leaf in leaves)
-        base = int(rule.running.min())
-        for least in range(base + pods, base - 1, -1):
-            if int(np.maximum(least - rule.running, 0).sum()) <= pods:
                 yield self.choices.answer(rule.key, least)
 
     def _check_later(self, rule: "Apart | Beside | Even", names: tuple[str, ...]) -> None:

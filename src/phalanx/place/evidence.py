@@ -325,7 +325,7 @@ class _Trial:
         found = _Found()
         self._fill(self.culprit.member, level, domain, found)
         self.draft.undo(mark)
-        obstacles, limits = found.short or ((), ())
+        obstacles, limits = found.short or (tuple(self._rules()), ())
         wanted = needed(self.culprit.member)
         return DomainEvidence(self.draft.tree.path(level, domain), found.pods, wanted, obstacles, limits)
 
@@ -418,6 +418,21 @@ class _Trial:
         if len(used):
             self.draft.take(self.shape(pod_set), used + nodes.start, counts[used])
         return int(counts.sum())
+
+    def _rules(self) -> Iterator[Obstacle]:
+        """Where room alone is no obstacle: the rules among the pods, of which it cannot be said on which node."""
+        around, member = self.culprit.around, self.culprit.member
+        level_name = self.draft.tree.topology.level_name
+        for group in (*around, *(member.groups() if isinstance(member, Group) else ())):
+            if group.spread is not None:
+                yield Obstacle("spread", level_name(group.spread.level), 0)
+            if group.ranks is not None and group.ranks.with_same_rank_of is not None and group.ranks.level is not None:
+                yield Obstacle("rank", level_name(group.ranks.level), 0)
+        keys = [
+            (term.key, "affinity") for one in _sets(member) for term in (*one.shape.affinity, *one.shape.anti_affinity)
+        ]
+        keys += [(rule.key, "spread") for one in _sets(member) for rule in one.shape.spread]
+        yield from (Obstacle(kind, key, 0) for key, kind in dict.fromkeys(keys))
 
     # ---- what is in the way on single nodes -----------------------------------------------------------------
 

@@ -8,7 +8,7 @@ the rules where they nest with it; classes that cross each other are not for thi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from phalanx.place.budget import Budget, BudgetSpent
 from phalanx.place.choices import Choices
 from phalanx.place.draft import Draft
 from phalanx.place.exact import CELLS_MAX, Types, attribute, counted, realise
+from phalanx.place.fit import capacity
 from phalanx.place.greedy import Found
 from phalanx.place.plan import Leaf, Plan
 
@@ -52,14 +53,19 @@ class Grids:
         self.draft, self.tree, self.plan, self.budget = draft, draft.tree, plan, budget
         self.level, self.domain, self.choices = level, domain, choices
         self.types = Types(plan)
-        self.asked: dict[int, list[tuple[int, int]]] = {}
-        wanted = {self.types.root: 1}
-        for at in range(level, self.tree.host + 2):
-            self.asked[at] = sorted(wanted.items())
-            wanted = self.types.opened(at, wanted)
+        self.asked = self._asked()
         self.inside = frozenset(self.tree.nodes(level, domain))
         self.fixed_wrong = False  # a class without nodes here already breaks its rule
         self.root = self._part_tree(rules)
+
+    def _asked(self) -> dict[int, list[tuple[int, int]]]:
+        """Types and numbers asked of the domains of every level; one level more for what nodes are asked for."""
+        asked = {}
+        wanted = {self.types.root: 1}
+        for at in range(self.level, self.tree.host + 2):
+            asked[at] = sorted(wanted.items())
+            wanted = self.types.opened(at, wanted)
+        return asked
 
     # ---- parts --------------------------------------------------------------------------------------
 
@@ -240,7 +246,9 @@ class Grids:
         return of
 
     def _pods_of(self, kind: int, name: str) -> int:
-        """Pods of a pod set (or, by number, of a leaf) in one of a type."""
+        """Pods of a pod set (or, by number, of a leaf) in one of a type; none in the type -1."""
+        if kind < 0:
+            return 0
         found = self.types.all[kind]
         if found.leaf is not None:
             return int(name in found.leaf.parts or name == _leaf(found.leaf))
@@ -282,6 +290,94 @@ class Grids:
             for kind, items in self._place(part.kids[i], share).items():
                 pool.setdefault(kind, []).extend(items)
             target = rest
+
+
+class SplitGrids(Grids):
+    """The same for plans with nothing nested, when classes cross: pods are told apart by the class they land in.
+
+    Every leaf becomes one variant per class of the rules in ``split``, so their class totals are known at the end and
+    need no part of their own. What remains to nest are the other rules.
+    """
+
+    def __init__(
+        self, draft: Draft, plan: Plan, rules: list[Rule], split: list[Rule], choices: Choices,
+        level: int, domain: int, budget: Budget,
+    ) -> None:  # fmt: skip
+        self.split = split
+        self.variants: dict[int, tuple[int, ...]] = {}  # pod type -> its class in each split rule
+        super().__init__(draft, plan, rules, choices, level, domain, budget)
+
+    def _asked(self) -> dict[int, list[tuple[int, int]]]:
+        nodes = self.tree.nodes(self.level, self.domain)
+        asked = []
+        for leaf in self.plan.leaves:
+            codes = np.stack([rule.classes.codes[nodes.start : nodes.stop] for rule in self.split], axis=1)
+            for variant in np.unique(codes, axis=0).tolist():
+                here = np.zeros(self.tree.size, dtype=bool)
+                here[nodes.start : nodes.stop] = (codes == variant).all(axis=1)
+                shape = self.draft.local_shape(leaf.shape, ("variant", *variant), here)
+                most = min(leaf.count, int(capacity(self.draft, shape).levels[0][0]))
+                if most:
+                    kind = self.types.pod(replace(leaf, shape=shape))
+                    self.variants[kind] = tuple(variant)
+                    asked.append((kind, most))
+        return {at: asked for at in range(self.level, self.tree.host + 2)}
+
+    def solve(self) -> Found | None:
+        if self.fixed_wrong or not self.asked[self.level]:
+            return None
+        grid = self._holds(self.root)
+        below = self.asked[self.level]
+        totals = self._totals(below, grid.shape)
+        for leaf in self.plan.leaves:
+            grid = grid & (totals(_leaf(leaf)) == leaf.count)
+        for at, rule in enumerate(self.split):
+            self.budget.spend(grid.size * len(below) * rule.classes.count)
+            inside = [self._totals_in(below, grid.shape, at, code) for code in range(rule.classes.count)]
+            grid = grid & (self._level(rule, inside) if isinstance(rule, Even) else self._each(rule, inside))
+        good = np.argwhere(grid)
+        if not len(good):
+            return None
+        placed: dict[int, list[int]] = {}
+        for kind, items in self._place(self.root, tuple(good[0].tolist())).items():
+            leaf_of = self.types.all[kind].leaf
+            assert leaf_of is not None
+            placed.setdefault(leaf_of.number, []).extend(items)  # type: ignore[arg-type]
+        return {number: counted(nodes) for number, nodes in placed.items() if nodes}
+
+    def _each(self, rule: Rule, inside: list[Totals]) -> Grid:
+        kept = [self._filter(rule, code)(totals) for code, totals in enumerate(inside)]
+        return np.logical_and.reduce(kept)
+
+    def _level(self, rule: Even, inside: list[Totals]) -> Grid:
+        """Evenness judged on all classes at once: here their totals are known, nothing has to be assumed."""
+        here = np.stack([_sum(totals, rule.counted) + int(n) for totals, n in zip(inside, rule.running, strict=True)])
+        least = 0 if rule.floor else here.min(axis=0)
+        owned = np.stack([_sum(totals, rule.owner) > 0 for totals in inside]) if rule.owner else np.True_
+        return np.asarray((~owned | (here - least <= rule.skew)).all(axis=0))
+
+    def _totals_in(self, below: list[tuple[int, int]], shape: tuple[int, ...], rule: int, code: int) -> Totals:
+        """Totals of the pods in one class of a split rule."""
+        kept = [(kind, most) if self.variants[kind][rule] == code else (-1, most) for kind, most in below]
+        return self._totals(kept, shape)
+
+
+def leasts(draft: Draft, plan: Plan, rule: Even) -> range:
+    """Possible least counts of an even spread, from the most even down; bounded by what each class could hold."""
+    most = rule.running.copy()
+    inside = rule.classes.codes >= 0
+    pods = 0
+    for leaf in plan.leaves:
+        if set(leaf.parts) & set(rule.counted):
+            room = capacity(draft, leaf.shape).levels[-1]
+            fits = np.bincount(rule.classes.codes[inside], weights=room[inside], minlength=rule.classes.count)
+            most += np.minimum(fits, leaf.count).astype(np.int64)
+            pods += leaf.count
+    base = int(rule.running.min())
+    top = int(most.min())
+    while top > base and int(np.maximum(top - rule.running, 0).sum()) > pods:
+        top -= 1
+    return range(top, base - 1, -1)
 
 
 def _around(part: Part, nodes: frozenset[int]) -> Part:

@@ -121,25 +121,21 @@ def _mend_even(rule: Even, counts: Counts, choices: Choices) -> Iterator[Choices
     codes, number = rule.classes.codes, rule.classes.count
     total = rule.running + _per_class(codes, number, counts, rule.counted)
     owned = _per_class(codes, number, counts, rule.owner) if rule.owner else np.ones(number, dtype=np.int64)
-    least = 0 if rule.floor else int(choices.answers[rule.key])
-    if not rule.floor and int(total.min()) < least:
-        return _fill_up(rule, counts, choices, int(total.argmin()))
+    least = 0 if rule.floor else int(total.min())
     over = np.flatnonzero((owned > 0) & (total - least > rule.skew))
     if not len(over):
         return None
-    return _level_out(rule, counts, choices, int(over[0]))
+    emptiest = None if rule.floor else int(total.argmin())
+    return _level_out(rule, counts, choices, int(over[0]), emptiest)
 
 
-def _fill_up(rule: Even, counts: Counts, choices: Choices, empty: int) -> Iterator[Choices]:
-    """The class has fewer than the least that was assumed: more on some node of it."""
-    for name in rule.counted:
-        have = dict(zip(*(x.tolist() for x in counts[name]), strict=True)) if name in counts else {}
-        for node in rule.classes.members(empty).tolist():
-            yield choices.at_least((name, node), have.get(node, 0) + 1)
-
-
-def _level_out(rule: Even, counts: Counts, choices: Choices, full: int) -> Iterator[Choices]:
-    """Fewer on some node of the full class, or none of the owner there."""
+def _level_out(rule: Even, counts: Counts, choices: Choices, full: int, empty: int | None) -> Iterator[Choices]:
+    """More on some node of the emptiest class, or fewer on some node of the full one, or none of the owner there."""
+    if empty is not None:
+        for name in rule.counted:
+            have = dict(zip(*(x.tolist() for x in counts[name]), strict=True)) if name in counts else {}
+            for node in rule.classes.members(empty).tolist():
+                yield choices.at_least((name, node), have.get(node, 0) + 1)
     members = set(rule.classes.members(full).tolist())
     for name in rule.counted:
         if name in counts:

@@ -8,6 +8,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from phalanx.model.policy import Policy
 from phalanx.model.problems import Problem
 from phalanx.model.request import Group, PodSet, Request
 from phalanx.place import between, bounds, mend, prices
+from phalanx.place.between import Rule
 from phalanx.place.budget import Budget, BudgetSpent
 from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built, slice_units
 from phalanx.place.choices import NOTHING_CHOSEN, Choices
@@ -24,7 +26,7 @@ from phalanx.place.choose import ORDERS
 from phalanx.place.draft import Draft, Shape
 from phalanx.place.exact import Exact
 from phalanx.place.greedy import VARIANTS, Found, Greedy
-from phalanx.place.grids import Crossing, Grids
+from phalanx.place.grids import Crossing, Grids, SplitGrids, leasts
 from phalanx.place.plan import Plan, complete, reference_node
 from phalanx.place.ranks import assign
 from phalanx.place.split import Style
@@ -250,16 +252,45 @@ class Search:
     def _by_grids(self, built: Built, choices: Choices) -> Outcome:
         """T2c in every domain the root could use."""
         self.tier = 3
-        level = built.plan.root.level
         for domain in self._root_candidates(built.plan):
             attempt = self.budget.portion(0.5)
             try:
-                found = Grids(self.draft, built.plan, built.lazy, choices, level, domain, attempt).solve()
+                found = self._grids(built, choices, domain, attempt)
             finally:
                 self.budget.absorb(attempt)
             if found is not None:
                 return Outcome(PLACED, built, found)
         return Outcome(IMPOSSIBLE)
+
+    def _grids(self, built: Built, choices: Choices, domain: int, budget: Budget) -> Found | None:
+        """Parts that nest; where classes cross and nothing is nested, as few rules as possible are split off."""
+        flat = not built.plan.root.kids and not any(leaf.units for leaf in built.plan.leaves)
+        for split in few_first(built.lazy) if flat else [[]]:
+            try:
+                return self._with_leasts(built, split, choices, domain, budget)
+            except Crossing:
+                continue
+        raise Crossing
+
+    def _with_leasts(
+        self, built: Built, split: list[Rule], choices: Choices, domain: int, budget: Budget
+    ) -> Found | None:
+        """Every combination of least counts for the even spreads that are not split off."""
+        plan, level = built.plan, built.plan.root.level
+        nested = [rule for rule in built.lazy if rule not in split]
+        evens = [rule for rule in nested if isinstance(rule, between.Even) and not rule.floor]
+        for numbers in product(*(leasts(self.draft, plan, rule) for rule in evens)):
+            assumed = choices
+            for rule, least in zip(evens, numbers, strict=True):
+                assumed = assumed.answer(rule.key, least)
+            if split:
+                grids: Grids = SplitGrids(self.draft, plan, nested, split, assumed, level, domain, budget)
+            else:
+                grids = Grids(self.draft, plan, nested, assumed, level, domain, budget)
+            found = grids.solve()
+            if found is not None:
+                return found
+        return None
 
     def _any(self, alternatives: Iterator[Choices], levels: Mapping[str, int | None], counts: Mapping[str, int], depth: int) -> Outcome:
         """The first alternative that is placed; impossible only if every one of them is."""
@@ -360,6 +391,13 @@ class Search:
         finally:
             self.budget.absorb(attempt)
         return (IMPOSSIBLE, None) if found is None else (PLACED, found)
+
+
+def few_first(rules: list[Rule]) -> Iterator[list[Rule]]:
+    """Sets of rules to split off: none, then single ones with few classes first, then pairs."""
+    ranked = sorted(rules, key=lambda rule: rule.classes.count)
+    for size in (0, 1, 2):
+        yield from (list(subset) for subset in combinations(ranked, size))
 
 
 def plain(plan: Plan) -> bool:

@@ -357,19 +357,19 @@ def _domains(view: _View, root: Group, placement: Placement) -> Iterator[str]:
         if group.name not in placement.domains:
             continue
         domain = placement.domains[group.name]
-        if any(not _holds(view, domain, node) for node in view.spots(group)):
+        if not _holds(view, domain, view.spots(group)):
             yield f"the domain reported for group {group.name!r} does not hold all its pods"
-        elif len(view.spots(group)) > 1 and any(node not in view.paths for node in view.spots(group)) and domain:
-            yield f"the domain reported for group {group.name!r} is an outside node's and holds no other node"
         if len(domain) < (group.required or 0):
             yield f"the domain reported for group {group.name!r} is wider than its required level"
 
 
-def _holds(view: _View, domain: Path, node: str) -> bool:
-    path = view.paths.get(node)
-    if path is not None:
-        return path[: len(domain)] == domain
-    return not domain or domain[-1] == node
+def _holds(view: _View, domain: Path, nodes: Mapping[str, int]) -> bool:
+    """Whether a domain holds all these nodes; one of an outside node holds that node alone."""
+    if not domain:
+        return True
+    if any(node not in view.paths for node in nodes):
+        return set(nodes) == {domain[-1]}
+    return all(view.paths[node][: len(domain)] == domain for node in nodes)
 
 
 def _level_names(topology: Topology, placement: Placement) -> Iterator[str]:
