@@ -22,6 +22,7 @@ from phalanx.engine.board import Board
 from phalanx.explain import document, text
 from phalanx.model.decision import Decision as Decided
 from phalanx.model.decision import Invalid, Placed, Waiting
+from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason, WayOut
@@ -233,9 +234,9 @@ class Cluster:
         decisions.warnings = _remarks(read)
         held: list[str] = []
         try:
-            for item in read.items:
+            for left, item in zip(range(len(read.items) - 1, -1, -1), read.items, strict=True):
                 decisions.append(self._decided(item, read.notes, ways_out))
-                held += self._hold(decisions[-1].decided)
+                held += self._hold(decisions[-1].decided) if left else []  # nobody comes after the last one
         finally:
             for name in reversed(held):
                 self._board.release(name)
@@ -284,7 +285,8 @@ class Cluster:
         name = placed.request.id
         if name in self._names:
             raise ValueError(f"{name} holds room already; release it first")
-        broken = verify.verify(self.snapshot, placed.request, placed.placement)
+        where = Placement(placed.placement.pod_sets, ranks=placed.placement.ranks)  # names of domains take no room
+        broken = verify.verify(self.snapshot, placed.request, where)
         if broken:
             raise ValueError(f"{name} no longer fits as it was placed: {broken[0]}")
         self._board.commit(placed)

@@ -93,6 +93,14 @@ def test_a_stale_decision_is_not_committed_and_nothing_of_its_list_is() -> None:
     assert {pod.gang for pod in here.snapshot.pods} == {"serving/a"}
 
 
+def test_a_workload_without_wishes_may_use_a_node_outside_the_topology() -> None:
+    here = phalanx.Cluster.from_manifests([docs.topology(), docs.node("bare")])
+    (d,) = here.place([docs.job("plain", 1)])
+    assert d.pod_sets == {"main": {"bare": 1}} and d.domains == {"main": ()}
+    here.commit(d)
+    assert here.free(docs.GPU)["bare"][0] == 0
+
+
 def test_nobody_is_committed_twice_and_strangers_are_not_released() -> None:
     here = cluster()
     decisions = here.place([docs.gang("a")])

@@ -32,6 +32,7 @@ def test_a_placement_speaks_only_of_what_exists() -> None:
     assert judged(request, {"p": {"n1": 2}}) == ""
     assert "not part of the request" in judged(request, {"p": {"n1": 2}, "q": {"n1": 1}})
     assert "not known" in judged(request, {"p": {"n9": 2}})
+    assert "not known" in judged(request, {"p": {"n1": 1, "n9": 1}})
     assert "lists 0 pods" in judged(request, {"p": {"n1": 2, "n2": 0}})
     assert "lists -1 pods" in judged(request, {"p": {"n1": 3, "n2": -1}})
     assert "no group of the request" in judged(request, {"p": {"n1": 2}}, domains={"v": ()})
@@ -72,6 +73,7 @@ def test_nothing_at_all_is_no_placement_unless_nothing_was_asked() -> None:
     assert judged(root(pods()), {}) != ""
     assert judged(root(pods(least=0)), {}) == ""
     assert judged(root(group("g", pods(least=0))), {}) == ""
+    assert judged(root(group("g", pods(least=0), spread=Spread(HOST, max_per_domain=1))), {}) == ""
     spread = Spread(HOST, min_domains=1)
     assert judged(root(group("g", pods(least=0), spread=spread)), {}) != ""
     assert judged(root(pods(least=0), spread=spread), {}) != ""
@@ -125,6 +127,8 @@ def test_slices_are_never_cut() -> None:
     request = root(pods(count=4, slices=(Slice(RACK, 2),)))
     assert judged(request, {"p": {"n1": 1, "n2": 1, "n3": 2}}) == ""
     assert "cuts a slice" in judged(request, {"p": {"n1": 1, "n3": 3}})
+    elastic = root(pods(count=4, least=3, slices=(Slice(RACK, 2),)))
+    assert "cuts a slice" in judged(elastic, {"p": {"n1": 2, "n3": 1}})
     layered = root(pods(count=4, slices=(Slice(RACK, 4), Slice(HOST, 2))))
     assert judged(layered, {"p": {"n1": 2, "n2": 2}}) == ""
     assert "level 3" in judged(layered, {"p": {"n1": 1, "n2": 3}})
@@ -134,6 +138,8 @@ def test_max_per_domain_limits_the_pods_below_a_group() -> None:
     request = root(pods("p", 1), pods("q", 2), spread=Spread(RACK, max_per_domain=2))
     assert judged(request, {"p": {"n1": 1}, "q": {"n2": 1, "n4": 1}}) == ""
     assert "more than 2" in judged(request, {"p": {"n1": 1}, "q": {"n2": 2}})
+    one = root(pods(count=3), spread=Spread(RACK, max_per_domain=1))
+    assert "more than 1" in judged(one, {"p": {"n1": 2, "n3": 1}})
 
 
 def test_min_domains_counts_the_domains_in_use() -> None:
@@ -155,6 +161,7 @@ def test_max_skew_looks_only_inside_the_enclosing_domain() -> None:
     skew = Spread(RACK, max_skew=0)
     assert "skew" in judged(root(pods(), spread=skew), {"p": {"n1": 1, "n3": 1}})  # nothing in b2
     assert judged(root(group("g", pods(), spread=skew), required=BLOCK), {"p": {"n1": 1, "n3": 1}}) == ""
+    assert "skew" in judged(root(group("g", pods(), spread=skew), required=BLOCK), {"p": {"n1": 2}})
     assert judged(root(pods(), required=BLOCK, spread=skew), {"p": {"n1": 1, "n3": 1}}) == ""
     assert "skew" in judged(root(pods(), required=BLOCK, spread=skew), {"p": {"n1": 2}})
     assert judged(root(pods(), required=RACK, spread=skew), {"p": {"n1": 2}}) == ""

@@ -40,6 +40,7 @@ def even(rule: SpreadRule, count: int = 2, **more: Any) -> Request:
 def test_pods_spread_over_a_label_only_use_nodes_that_carry_it() -> None:
     request = even(SpreadRule("rack", 9, app("a")))
     assert "without that label" in judged(request, {"p": {"x1": 2}})
+    assert "without that label" in judged(request, {"p": {"n1": 1, "x1": 1}})
     assert judged(request, {"p": {"n1": 2}}) == ""
 
 
@@ -101,6 +102,7 @@ def avoiding(key: str, *apps: str, count: int = 2, namespaces: tuple[str, ...] |
 
 def test_pods_of_a_set_keep_apart_from_each_other() -> None:
     assert "two pods" in judged(root(avoiding(HOSTNAME, "a")), {"p": {"n1": 2}})
+    assert "two pods" in judged(root(avoiding(HOSTNAME, "a", count=3)), {"p": {"n1": 2, "n2": 1}})
     assert judged(root(avoiding(HOSTNAME, "a")), {"p": {"n1": 1, "n2": 1}}) == ""
     assert "two pods" in judged(root(avoiding("rack", "a")), {"p": {"n1": 1, "n4": 1}})  # one value is one class
     assert judged(root(avoiding("rack", "a")), {"p": {"n1": 1, "n3": 1}}) == ""
@@ -155,6 +157,7 @@ def near(name: str, *apps: str, own: str = "a", key: str = "rack", count: int = 
 
 def test_pods_with_affinity_only_use_nodes_that_carry_the_key() -> None:
     assert "without that label" in judged(root(near("p", "a")), {"p": {"x1": 2}})
+    assert "without that label" in judged(root(near("p", "a")), {"p": {"n1": 1, "x1": 1}})
 
 
 def test_a_class_needs_a_running_pod_that_matches() -> None:

@@ -10,19 +10,20 @@ whatever came first::
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from phalanx.model.decision import Placed
-from phalanx.model.nodes import PodShape, RunningPod
+from phalanx.model.nodes import RunningPod
 from phalanx.model.resources import Resources
 from phalanx.model.snapshot import Snapshot
 from phalanx.place.draft import Draft, Shape, Taken
 
 Pods = tuple[RunningPod, ...]
+Lots = dict[Resources, dict[str, int]]  # what each pod asks for -> node -> pods
 
 
 class Board:
@@ -93,30 +94,29 @@ class Board:
         return left
 
     def _book(self, pods: Pods, sign: int) -> None:
-        for pod in pods:
-            used = self._used.setdefault(pod.node, {})
-            for resource, amount in pod.requests:
-                used[resource] = used.get(resource, 0) + sign * amount
+        lots = _lots(pods)
+        for requests, where in lots.items():
+            for node, count in where.items():
+                used = self._used.setdefault(node, {})
+                for resource, amount in requests:
+                    used[resource] = used.get(resource, 0) + sign * count * amount
         for topology, draft in list(self._drafts.items()):
-            if not _move(draft, pods, sign):
+            if not _move(draft, pods, lots, sign):
                 del self._drafts[topology]  # made again, with these pods in it, when next asked for
 
 
 def pods_of(placed: Placed) -> Iterator[RunningPod]:
     """The pods of a placement, named by gang, set and number: with slashes, so that no real pod is called the same."""
+    gang = placed.request.id
     shapes = {pod_set.name: pod_set.shape for pod_set in placed.request.root.pod_sets()}
     for name, counts in placed.placement.pod_sets.items():
-        shape, number = shapes[name], 0
-        for node, count in counts:
-            for _ in range(count):
-                yield _pod(f"{placed.request.id}/{name}/{number}", node, shape, placed.request.id)
-                number += 1
-
-
-def _pod(name: str, node: str, shape: PodShape, gang: str) -> RunningPod:
-    return RunningPod(
-        name, shape.namespace, node, shape.requests, dict(shape.labels), shape.ports, shape.anti_affinity, gang
-    )
+        shape, labels = shapes[name], dict(shapes[name].labels)
+        nodes = [node for node, count in counts for _ in range(count)]
+        for number, node in enumerate(nodes):
+            called = f"{gang}/{name}/{number}"
+            yield RunningPod(
+                called, shape.namespace, node, shape.requests, labels, shape.ports, shape.anti_affinity, gang
+            )
 
 
 def _by_gang(pods: Pods) -> dict[str, Pods]:
@@ -127,25 +127,35 @@ def _by_gang(pods: Pods) -> dict[str, Pods]:
     return {name: tuple(members) for name, members in found.items()}
 
 
-def _use(pods: Pods) -> dict[str, Resources]:
-    alike = Counter((pod.node, pod.requests) for pod in pods)
-    found: dict[str, Resources] = {}
-    for (node, requests), count in alike.items():
-        found[node] = found.get(node, Resources()) + requests.times(count)
+def _lots(pods: Pods) -> Lots:
+    """Pods that ask for the same, counted by node: a gang has many pods and few of these."""
+    found: Lots = {}
+    for (requests, node), count in Counter((pod.requests, pod.node) for pod in pods).items():
+        found.setdefault(requests, {})[node] = count
     return found
 
 
-def _move(draft: Draft, pods: Pods, sign: int) -> bool:
+def _use(pods: Pods) -> dict[str, Resources]:
+    found: dict[str, Resources] = {}
+    for requests, where in _lots(pods).items():
+        for node, count in where.items():
+            found[node] = found.get(node, Resources()) + requests.times(count)
+    return found
+
+
+def _move(draft: Draft, pods: Pods, lots: Lots, sign: int) -> bool:
     """Puts pods on a draft, or with -1 takes them off; False, and nothing done, if its units cannot hold them."""
-    here = tuple(pod for pod in pods if pod.node in draft.tree.index)
-    alike: dict[Resources, Counter[int]] = {}
-    for pod in here:
-        alike.setdefault(pod.requests, Counter())[draft.tree.index[pod.node]] += 1
-    if draft.accommodate(alike, "running") is not None or not all(_exact(draft, requests) for requests in alike):
+    if draft.accommodate(lots, "running") is not None or not all(_exact(draft, requests) for requests in lots):
         return False
+    at = draft.tree.index
+    here = [pod for pod in pods if pod.node in at]
     for pod in here:
-        draft._count_ports(pod.ports, draft.tree.index[pod.node], sign)
-    draft.give(_taken(draft, requests, where, -sign) for requests, where in alike.items())
+        if pod.ports:
+            draft._count_ports(pod.ports, at[pod.node], sign)
+    for requests, where in lots.items():
+        known = sorted((at[node], -sign * count) for node, count in where.items() if node in at)
+        if known:
+            draft.give((_taken(draft, requests, known),))
     if sign > 0:
         draft.pods.add(here)
     else:
@@ -158,9 +168,9 @@ def _exact(draft: Draft, requests: Resources) -> bool:
     return all(amount % draft.unit[draft.row[name]] == 0 for name, amount in requests)
 
 
-def _taken(draft: Draft, requests: Resources, where: Mapping[int, int], sign: int) -> Taken:
+def _taken(draft: Draft, requests: Resources, counts: list[tuple[int, int]]) -> Taken:
+    """So many pods on each position, in ascending order, in the units the draft has now."""
     needs = sorted((draft.row[name], amount // draft.unit[draft.row[name]]) for name, amount in requests)
     rows, need = np.array(needs, np.int64).reshape(-1, 2).T
-    nodes = np.array(sorted(where), np.int64)
-    counts = np.array([sign * where[node] for node in nodes.tolist()], np.int64)
-    return Taken(Shape(("running", requests), rows, need, None), nodes, counts)
+    nodes, numbers = np.array(counts, np.int64).T
+    return Taken(Shape(("running", requests), rows, need, None), nodes, numbers)

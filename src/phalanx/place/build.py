@@ -79,10 +79,12 @@ class Builder:
         for leaf in self.leaves:
             self._settle_wide_bounds(leaf)
             self._stay_with_lower_bounds(leaf)
-        self._settle_wide_rules(root)
         self.leaves = [leaf for leaf in self.leaves if leaf.count]
-        plan = Plan(root, self.leaves, self.exclusions, self.ceilings)
         _drop_empty(root)
+        while len(root.kids) == 1 and not root.loose:  # nothing but one unit: it is the whole question
+            (root,) = root.kids
+        self._settle_wide_rules(root)
+        plan = Plan(root, self.leaves, self.exclusions, self.ceilings)
         return Built(plan, self.leaves_of, self.bundles, dict(self.counts), self.lazy, self.impossible)
 
     # ---- groups to units ----------------------------------------------------------------------------
@@ -95,14 +97,14 @@ class Builder:
         self.enclosing[group.name] = unit
         members = self._members(group)
         linked = linked_names(group)
-        tied = [m for m in members if isinstance(m, Group) and m.name in linked]
         for member in members:
             if isinstance(member, PodSet):
                 self._leaf(unit, member, self.counts[member.name], bound)
-            elif member not in tied:
+            elif member.name not in linked:
                 self._group(member, self._unit_for(member, unit), bound, required)
-        for component in components(tied):
-            self._component(component, unit, required)
+        if linked:
+            for component in components([m for m in members if isinstance(m, Group) and m.name in linked]):
+                self._component(component, unit, required)
         self.chosen[group.name] = [s for m in members for s in (self.chosen[m.name] if isinstance(m, Group) else [m])]
 
     def _unit_for(self, group: Group, parent: Unit) -> Unit:
@@ -161,6 +163,8 @@ class Builder:
 
     def _pins(self, name: str) -> Flags | None:
         """Nodes a pod set is confined to by the answers so far."""
+        if not self.choices.answers:
+            return None
         mask: Flags | None = None
         for key, value in self.choices.answers.items():
             if key[0] == "confine" and name in value[0]:
@@ -478,6 +482,8 @@ class Builder:
     # ---- bounds on single nodes, and bounds wider than a unit ------------------------------------------
 
     def _single_node_bounds(self) -> None:
+        if not self.choices.highs and not self.choices.lows:
+            return
         host = self.draft.tree.host
         size = self.draft.tree.size
         highs: dict[str, Ints] = {}
@@ -499,6 +505,8 @@ class Builder:
 
     def _settle_wide_bounds(self, leaf: Leaf) -> None:
         """A bound on a level at or above the leaf's own unit speaks of the whole leaf: it becomes a mask."""
+        if not leaf.limits and not leaf.windows:
+            return
         tree = self.draft.tree
         mask = np.ones(tree.size, dtype=bool)
         for level, most in leaf.limits:

@@ -84,6 +84,7 @@ class Draft:
         self.capacities: dict[object, object] = {}  # kept by ``fit``; here because it lives as long as we do
         self.ports: dict[tuple[str, int], dict[tuple[int, str], int]] = {}
         self._shapes: dict[object, Shape] = {}
+        self._same: dict[tuple[int, bool], tuple[PodShape, Shape]] = {}  # by identity; the pod is held so it stays one
         self._masks: dict[object, Flags] = {}
         self._fill(nodes, list(pods))
 
@@ -101,7 +102,9 @@ class Draft:
         amounts: dict[str, list[int]] = {}
         for position, node in enumerate(nodes):
             for name, amount in node.allocatable:
-                amounts.setdefault(name, [0] * len(nodes))[position] = amount
+                if name not in amounts:
+                    amounts[name] = [0] * len(nodes)
+                amounts[name][position] = amount
         bound = [pod for pod in pods if pod.node in self.tree.index]
         used: dict[str, dict[int, int]] = {}
         for pod in bound:
@@ -176,7 +179,7 @@ class Draft:
         finer, remainder = divmod(self.unit[row], unit)
         self._measure(row, self.free_nano(name), unit)
         if remainder:
-            self._shapes.clear()
+            self._forget_shapes()
             self.capacities.clear()
             return
         for shape in self._shapes.values():
@@ -188,13 +191,21 @@ class Draft:
 
         ``bound``: nodes outside the topology are not for it. ``accommodate`` came first.
         """
+        same = self._same.get((id(pod), bound))  # hashing a whole pod costs more than the rest of a small decision
+        if same is not None and same[0] is pod:
+            return same[1]
         key = (pod.requests, pod.filter, pod.ports, bound)
         found = self._shapes.get(key)
         if found is None:
             if len(self._shapes) >= SHAPES_KEEP:
-                self._shapes.clear()
+                self._forget_shapes()
             found = self._shapes[key] = self._make_shape(key, pod, bound)
+        self._same[id(pod), bound] = (pod, found)
         return found
+
+    def _forget_shapes(self) -> None:
+        self._shapes.clear()
+        self._same.clear()
 
     def _make_shape(self, key: object, pod: PodShape, bound: bool) -> Shape:
         need: dict[int, int] = {}
@@ -275,6 +286,7 @@ class Draft:
         ]  # fmt: skip
         for key in stale:
             del self._shapes[key]
+        self._same.clear()
 
     def _count_ports(self, ports: tuple[HostPort, ...], node: int, step: int) -> None:
         for port in ports:
@@ -316,7 +328,8 @@ class Draft:
             self._change(entry.shape, entry.nodes, entry.counts)
 
     def _change(self, shape: Shape, nodes: Ints, counts: Ints) -> None:
-        self.free[shape.rows[:, None], nodes] += shape.need[:, None] * counts
+        for row, need in zip(shape.rows.tolist(), shape.need.tolist(), strict=True):
+            self.free[row, nodes] += need * counts
         self.touch(nodes)
 
     def touch(self, nodes: Ints) -> None:

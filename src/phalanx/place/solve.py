@@ -17,7 +17,7 @@ from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.problems import Problem
 from phalanx.model.request import Group, PodSet, Request
-from phalanx.place import between, bounds, mend, prices
+from phalanx.place import between, bounds, choose, mend, prices
 from phalanx.place.between import Rule
 from phalanx.place.budget import Budget, BudgetSpent
 from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built, slice_units
@@ -29,7 +29,7 @@ from phalanx.place.greedy import VARIANTS, Found, Greedy
 from phalanx.place.grids import Crossing, Grids, SplitGrids, leasts
 from phalanx.place.plan import Plan, complete, reference_node
 from phalanx.place.ranks import assign
-from phalanx.place.split import Style
+from phalanx.place.split import Style, descend
 
 Ints = npt.NDArray[np.int64]
 
@@ -98,7 +98,6 @@ class Search:
         self.between = between.read(draft, request)
         for pod_set in request.root.pod_sets():  # host ports may bring rows of their own: before anything is measured
             draft.shape(pod_set.shape, bound=False)
-        self.reference = reference_node(draft)
         self.order = ORDERS[policy.candidates]
         self.groups = tuple(request.root.groups())
         self.sets = tuple(request.root.pod_sets())
@@ -308,12 +307,15 @@ class Search:
         plan = built.plan
         if not plan.leaves:
             return Outcome(PLACED, built)
-        complete(self.draft, plan.root, self.reference)
+        if plan.counted and not plan.leaves[0].windows:
+            return self._one_set(built)
+        reference = reference_node(self.draft)
+        complete(self.draft, plan.root, reference)
         self.budget.spend(STEP // 4 * len(plan.leaves))
         if not bounds.bound(self.draft, plan.root).any():
             return Outcome(IMPOSSIBLE)
         self.tier = max(self.tier, 1)
-        found = self._greedy(plan)
+        found = self._greedy(plan, reference)
         if found is not None:
             return Outcome(PLACED, built, found)
         if plan.counted:
@@ -321,8 +323,20 @@ class Search:
         self.tier = 2
         return self._exactly(built)
 
-    def _greedy(self, plan: Plan) -> Found | None:
-        greedy = Greedy(self.draft, plan, self.reference, self.order, self.style, self.budget)
+    def _one_set(self, built: Built) -> Outcome:
+        """One pod set: counting is exact, so the first domain in order that holds it is the answer."""
+        (leaf,), level = built.plan.leaves, built.plan.root.level
+        capacity = leaf.capacity(self.draft, level)
+        self.budget.spend(self.draft.tree.count(level))
+        domain = choose.best(capacity.levels[level], leaf.count, self.order)
+        if domain < 0:
+            return Outcome(IMPOSSIBLE)
+        self.tier = max(self.tier, 1)
+        found = descend(self.draft.tree, capacity, level, domain, leaf.count, self.style)
+        return Outcome(PLACED, built, {leaf.number: found})
+
+    def _greedy(self, plan: Plan, reference: npt.NDArray[np.float64]) -> Found | None:
+        greedy = Greedy(self.draft, plan, reference, self.order, self.style, self.budget)
         for variant in VARIANTS[:1] if plan.counted else VARIANTS:
             mark = self.draft.mark()
             found = greedy.search((variant,))

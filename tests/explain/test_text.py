@@ -1,0 +1,102 @@
+"""Sentences and pages about decisions."""
+
+from dataclasses import replace
+
+import pytest
+
+from phalanx.engine import whatif
+from phalanx.engine.board import Board
+from phalanx.engine.decide import decide
+from phalanx.explain import text
+from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.problems import Problem
+from phalanx.model.reasons import WayOut
+from phalanx.model.request import Request
+from tests.engine.asking import BLOCK, RACK, board, gang, group, pods, workers
+from tests.properties.instances import FAMILIES, instance
+
+
+def decided(drawing: str, request: Request) -> tuple[Decision, tuple[WayOut, ...]]:
+    on = board(drawing)
+    decision = decide(on, request)
+    return decision, whatif.ways_out(on, decision) if isinstance(decision, Waiting) else ()
+
+
+def test_a_line_says_who_needs_what_what_is_there_what_is_missing_and_what_would_help() -> None:
+    on = board("b1: r1=4 r2=2,1,0 | b2: r1=4,2,1,0,0,0 r2=10")
+    other = decide(on, gang(workers(1, gpu=5), "other"))
+    assert isinstance(other, Placed) and other.placement.pod_sets["workers"] == (("b2-r2-1", 1),)
+    on.commit(other)
+    waiting = decide(on, gang(workers(10, RACK)))
+    assert isinstance(waiting, Waiting)
+    assert text.line(waiting, whatif.ways_out(on, waiting)) == (
+        'waiting: group "workers" needs 10 pods in one rack; best is b2/r1 with 7 (gpu short on 3 nodes). '
+        "Block b2 would hold 12: requiring the block instead of the rack starts it now."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("w.topology.required: block", "Requiring the block instead of the rack starts it now."),
+        ("w.topology: {preferred: rack}", "Preferring instead of requiring the rack starts it now."),
+        ("fewer pods: w 3", 'With 3 pods in group "w" it starts now.'),
+        ("wait for team-b/eval-9", "It starts when team-b/eval-9 ends."),
+        ("add 1 nodes like n7", "1 more node like n7 would hold it."),
+        ("add 2 nodes like n7", "2 more nodes like n7 would hold it."),
+        ("w.something: else", "It starts now with w.something: else."),
+    ],
+)
+def test_every_kind_of_way_out_is_a_sentence(change: str, sentence: str) -> None:
+    waiting, _ = decided("b1: r1=1", gang(workers(2, RACK)))
+    assert text.line(waiting, (WayOut(change),)).endswith(f". {sentence}")
+
+
+def test_parts_that_do_not_fit_together_are_named() -> None:
+    root = group("pair", group("a", pods("a", 3), required=RACK), group("b", pods("b", 3), required=RACK))
+    waiting, _ = decided("b1: r1=3 r2=2", gang(root))
+    assert 'for "a", "b" together; each part fits alone, together the cluster holds 5 at best' in text.line(waiting)
+    assert "a: 3 pods in one rack, alone b1/r1 holds 3" in text.full(waiting)
+
+
+def test_a_placed_gang_is_told_where_each_group_went_and_which_wish_was_missed() -> None:
+    wish = replace(workers(6), preferred=RACK)
+    placed, _ = decided("b1: r1=4 r2=4", gang(group("all", wish, group("api", pods("api", 1)))))
+    assert text.line(placed) == 'placed: 7 pods on 2 nodes in block b1; the preferred level was missed by "workers"'
+    page = text.full(placed).splitlines()
+    assert page[0] == "Gang default/train: Placed, 7 pods wanted"
+    assert page[1] == "WHERE     all: 7 pods in block b1"
+    assert page[2] == "            workers: 6 pods in block b1, preferred level missed"
+
+
+def test_a_group_that_started_with_fewer_pods_says_so() -> None:
+    placed, _ = decided("b1: r1=4", gang(group("w", pods("w", 9, least=2))))
+    assert "w: 4 of 9 pods in" in text.full(placed)
+
+
+def test_a_wrong_manifest_is_told_by_its_first_problem_and_the_page_has_them_all() -> None:
+    one = Problem("spec.x", "rak", ("rack", "host"), "'rak' is not a level")
+    invalid = Invalid("Job", "default", "typo", (one, replace(one, path="spec.y")))
+    assert text.line(invalid) == "invalid: spec.x: 'rak' is not a level (and 1 more)"
+    assert "allowed: rack, host" in text.full(invalid) and "spec.y" in text.full(invalid)
+
+
+def test_warnings_stand_at_the_end() -> None:
+    placed, _ = decided("r1=1", gang(workers(1)))
+    warned = replace(placed, warnings=(Problem("spec.z", None, (), "was not understood"),))
+    assert text.full(warned).splitlines()[-1] == "NOTE      spec.z: was not understood"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_page_is_wider_than_80_columns_and_no_line_is_broken(family: str) -> None:
+    for seed in range(4):
+        picture, request = instance(seed, family, tight=False)
+        decision = decide(Board.of(picture), request)
+        assert max(map(len, text.full(decision).splitlines())) <= 80
+        assert "\n" not in text.line(decision)
+
+
+def test_long_names_do_not_break_a_page() -> None:
+    name = "x" * 200
+    waiting, _ = decided("b1: r1=1", gang(group(name, pods(name, 5), required=BLOCK)))
+    assert max(map(len, text.full(waiting).splitlines())) <= 80
