@@ -2,15 +2,16 @@
 
 The recordings live beside the repository and are never copied into it: ``VECTORS`` may be absent. How they read:
 
-* A leaf is one node of ours, named by its hostname. Where the topology ends above the host, a leaf stands for the sum of
-  its nodes; filters of nodes do not apply there.
+* A leaf is one node of ours, named by its hostname. Where the topology ends above the host, a leaf stands for the sum
+  of its nodes; filters of nodes do not apply there.
 * Nodes that are not ready, cordoned, without the labels of the flavor or outside the topology are left out.
 * A workload is one request. Its root asks for nothing; each pod set, or leader with its workers, is a group below it.
 * The leader of a group brings nothing but its needs: level, slices and node filter are those of the workers.
 * What a repair or a resize keeps is counted as placed already; only the rest is asked for. Kept pods of a resize hold
   their room. Those of a repair hold what the recording says is used, no more: so Kueue was asked.
-* The rest of a repair stays where the kept pods tie it: in the domain of the lost node for every layer of slices that the
-  loss broke, and in the kept pods' domain of the required level.
+* The rest of a repair stays where the kept pods tie it: in the domain of the lost node for every layer of slices that
+  the loss broke, and in the kept pods' domain of the required level.
+* A workload that is one bare Pod is not repaired (Kueue's default): nothing is left to place.
 """
 
 import json
@@ -43,11 +44,15 @@ Spots = Counter[Path_]  # pods by the path of their leaf
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is placed together: one pod set, or a leader with its workers. ``level``: asked for, by number."""
+    """What is placed together: one pod set, or a leader with its workers (who name it).
+
+    ``level``: asked for, by number. ``slices``: of the workers. ``kept``: pods that stay, by pod set.
+    """
 
     name: str
     pod_sets: tuple[str, ...]
     level: int | None
+    slices: tuple[Slice, ...]
     kept: Mapping[str, Spots]
 
 
@@ -226,7 +231,10 @@ class _Reader:
         place = team[0]["place"]
         level = self.number(place["level"]) if place["mode"] in ("required", "preferred") else None
         names = tuple(p["name"] for p in team)
-        return Unit(names[0], names, level, {p["name"]: self.kept(p) for p in team})
+        return Unit(names[0], names, level, self.slices(team[0]), {p["name"]: self.kept(p) for p in team})
+
+    def slices(self, pod_set: Doc) -> tuple[Slice, ...]:
+        return tuple(Slice(self.number(s["level"]), s["size"]) for s in pod_set.get("slices") or () if s["size"])
 
     def kept(self, pod_set: Doc) -> Spots:
         """Pods that stay where they are."""
@@ -270,10 +278,10 @@ class _Reader:
         missing = pod_set["count"] - kept.total()
         if missing <= 0:
             return None
-        slices = () if leads else tuple(
-            Slice(self.number(s["level"]), s["size"]) for s in pod_set.get("slices") or () if s["size"]
-        )  # fmt: skip
-        shape = PodShape(_needs(pod_set["requests"]), NodeFilter() if leads or not self.by_host else self.filter(pod_set))
+        slices = () if leads else unit.slices
+        shape = PodShape(
+            _needs(pod_set["requests"]), NodeFilter() if leads or not self.by_host else self.filter(pod_set)
+        )
         if self.lost is not None and kept:
             home = self.home(pod_set, kept, missing, slices)
             shape = replace(shape, filter=self.staying(shape.filter, home))
@@ -318,7 +326,9 @@ class _Reader:
             return None
         out: dict[str, Spots] = {}
         for entry in outcome["podsets"]:
-            out[entry["podset"]] = Counter({self.leaf(spot["leaf"]): spot["count"] for spot in entry.get("placed") or ()})
+            out[entry["podset"]] = Counter(
+                {self.leaf(spot["leaf"]): spot["count"] for spot in entry.get("placed") or ()}
+            )
         return out
 
 

@@ -36,15 +36,32 @@ def falls_short(case: kueue.Case, answer: solve.Answer) -> Iterator[str]:
     ours = case.ours(answer.placement)
     for unit in case.units:
         for parts in {unit.pod_sets, *((name,) for name in unit.pod_sets)}:
-            mine, their_spots = together(ours, parts), together(case.theirs, parts)
-            if mine.total() != their_spots.total():
-                yield f"{parts}: {mine.total()} pods, theirs {their_spots.total()}"
-        mine, their_spots = together(ours, unit.pod_sets), together(case.theirs, unit.pod_sets)
-        if kueue.common_level(mine) < kueue.common_level(their_spots):
-            yield f"{unit.name}: within level {kueue.common_level(mine)}, theirs {kueue.common_level(their_spots)}"
-        if unit.level is not None and kueue.domains(mine, unit.level) > kueue.domains(their_spots, unit.level):
-            here, there = kueue.domains(mine, unit.level), kueue.domains(their_spots, unit.level)
-            yield f"{unit.name}: over {here} domains of level {unit.level}, theirs {there}"
+            yield from worse(unit, parts, together(ours, parts), together(case.theirs, parts))
+        yield from broken_slices(unit, ours)
+
+
+def worse(unit: kueue.Unit, names: tuple[str, ...], ours: kueue.Spots, theirs: kueue.Spots) -> Iterator[str]:
+    """Fewer pods, a wider domain, or more domains of the level that was asked for."""
+    if ours.total() != theirs.total():
+        yield f"{names}: {ours.total()} pods, theirs {theirs.total()}"
+    here, there = kueue.common_level(ours), kueue.common_level(theirs)
+    if here < there:
+        yield f"{names}: all in one domain of level {here}, theirs of level {there}"
+    if unit.level is not None:
+        here, there = kueue.domains(ours, unit.level), kueue.domains(theirs, unit.level)
+        if here > there:
+            yield f"{names}: over {here} domains of level {unit.level}, theirs {there}"
+
+
+def broken_slices(unit: kueue.Unit, ours: dict[str, kueue.Spots]) -> Iterator[str]:
+    """Slices that kept and new pods do not fill together."""
+    for layer in unit.slices:
+        inside: kueue.Spots = Counter()
+        for path, pods in ours[unit.name].items():
+            inside[path[: layer.level]] += pods
+        yield from (
+            f"{pods} pods in {domain}, slices of {layer.size}" for domain, pods in inside.items() if pods % layer.size
+        )
 
 
 def together(spots: dict[str, kueue.Spots], names: tuple[str, ...]) -> kueue.Spots:

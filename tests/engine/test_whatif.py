@@ -10,7 +10,7 @@ from phalanx.engine.board import Board
 from phalanx.engine.decide import decide
 from phalanx.model import sketch
 from phalanx.model.decision import Invalid, Placed, Waiting
-from phalanx.model.nodes import Node, NodeFilter, RunningPod
+from phalanx.model.nodes import LabelSelector, Node, NodeFilter, PodTerm, RunningPod
 from phalanx.model.policy import Policy
 from phalanx.model.request import Group, PodSet, Request, Slice
 from phalanx.model.resources import NANO, PODS, Resources
@@ -68,7 +68,14 @@ def test_a_running_gang_of_the_picture_is_named_too_and_a_pod_of_nobody_is_not()
 
 
 def test_the_fewest_nodes_that_help_are_counted_in_the_nearest_domain() -> None:
-    assert "add 4 nodes like b1-r1-1" in ways(board("b1: r1=4,2 r2=3"), gang(workers(20, RACK)))
+    assert "add 5 nodes like b1-r1-1" in ways(board("b1: r1=4,2 r2=3"), gang(workers(24, RACK)))
+
+
+def test_pods_outside_the_domain_count_when_pods_look_at_each_other() -> None:
+    """The one label value that is free of the app has no node for it: a node in rack r2 helps, one in r1 does not."""
+    away = PodTerm("topology/rack", LabelSelector((("app", "db"),)), None)
+    request = gang(workers(2, required=1, gpu=2, labels=(("app", "db"),), anti_affinity=(away,)))
+    assert not any("add" in way for way in ways(board("r1=4 r2=1"), request))
 
 
 def test_nodes_are_copies_of_one_that_holds_the_pod_and_not_of_the_first() -> None:

@@ -146,6 +146,12 @@ def test_a_part_is_not_blamed_for_a_neighbour_that_was_left_out() -> None:
     assert (reason.group, reason.together) == ("team", True)
 
 
+def test_a_part_that_could_stay_out_is_not_blamed() -> None:
+    parts = [group(name, pods(name, count)) for name, count in (("a", 9), ("b", 3), ("c", 3))]
+    reason = why(using("r1=10", r1_1=5), gang(group("all", *parts, min_members=2)))
+    assert (reason.group, reason.together, reason.needed) == ("all", True, 6)
+
+
 def test_a_minimum_is_what_is_needed() -> None:
     reason = why(using("r1=8", r1_1=6), gang(group("w", pods("w", 8, least=3))))
     assert reason.needed == 3 and reason.best is not None and (reason.best.fits, reason.best.needed) == (2, 3)

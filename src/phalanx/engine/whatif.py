@@ -22,6 +22,7 @@ from phalanx.place import build, evidence, fit
 GANGS_MAX = 20  # running gangs whose end is tried
 SETS_MAX = 4  # pod sets of which fewer are tried, and for which nodes are added
 NODES_MAX = 64  # nodes added at most: beyond, "buy more" is a plan and not a way out
+STAGE_MAX = 20_000  # nodes of a board made anew for that: twice, and each takes a third of a second
 ROOM = (Why.NO_ROOM, Why.FRAGMENTED, Why.TOO_LARGE, Why.UNDECIDED)  # the reasons that are about room
 
 
@@ -190,10 +191,30 @@ def _waiting_for(tries: _Tries, board: Board, request: Request, reason: Reason) 
 def _more_nodes(tries: _Tries, board: Board, request: Request, reason: Reason) -> Iterator[str]:
     """The fewest copies of an existing node that let it start, for the first node for which it works."""
     for node in _models(board, request, reason):
-        count = _fewest(tries, board, request, node)
-        if count is not None and tries.places(Board.of(with_nodes(board, node, count)), request):
+        stage = _stage(board, request, node)
+        if len(stage.nodes) > STAGE_MAX:
+            return
+        count = _fewest(tries, stage, request, node)
+        if count is not None and tries.places(Board.of(with_nodes(stage, node, count)), request):
             yield f"add {count} nodes like {node.name}"
             return
+
+
+def _stage(board: Board, request: Request, node: Node) -> Snapshot:
+    """The part of the picture to which nodes are added: the domain around the node that must hold the whole request.
+
+    What is placed there is a placement in the cluster as well, unless pods look at pods outside: then it is all of it.
+    """
+    picture, level = board.snapshot(), request.root.required or 0
+    shapes = [pod_set.shape for pod_set in request.root.pod_sets()]
+    hostile = any(pod.anti_affinity for pod in picture.pods)
+    if not level or hostile or any(one.affinity or one.anti_affinity or one.spread for one in shapes):
+        return picture
+    tree = board.draft(request.topology).tree
+    domain = int(tree.domain[level][tree.index[node.name]])
+    inside = {tree.names[i] for i in tree.nodes(level, domain)}
+    nodes = tuple(one for one in picture.nodes if one.name in inside)
+    return replace(picture, nodes=nodes, pods=tuple(pod for pod in picture.pods if pod.node in inside))
 
 
 def _models(board: Board, request: Request, reason: Reason) -> list[Node]:
@@ -214,12 +235,12 @@ def _models(board: Board, request: Request, reason: Reason) -> list[Node]:
     return list(found.values())[:SETS_MAX]
 
 
-def _fewest(tries: _Tries, board: Board, request: Request, node: Node) -> int | None:
+def _fewest(tries: _Tries, stage: Snapshot, request: Request, node: Node) -> int | None:
     """The fewest copies that suffice. All are added once, each filled to the brim; trying a number empties so many.
 
     Doubling first: few are the usual answer, and a failed try is the dear kind.
     """
-    spare = Board.of(_filled(with_nodes(board, node, NODES_MAX), node))
+    spare = Board.of(_filled(with_nodes(stage, node, NODES_MAX), node))
 
     def works(count: int) -> bool:
         with ExitStack() as emptied:
@@ -242,9 +263,8 @@ def _fewest(tries: _Tries, board: Board, request: Request, node: Node) -> int | 
     return high
 
 
-def with_nodes(board: Board, node: Node, count: int) -> Snapshot:
-    """The picture of the moment with copies of a node: the same size, taints and labels, names of their own."""
-    picture = board.snapshot()
+def with_nodes(picture: Snapshot, node: Node, count: int) -> Snapshot:
+    """The picture with copies of a node: the same size, taints and labels, names of their own."""
     return replace(picture, nodes=(*picture.nodes, *(_copied(node, i) for i in range(count))))
 
 

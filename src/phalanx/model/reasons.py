@@ -35,8 +35,8 @@ class Obstacle:
 class DomainEvidence:
     """How far one domain gets: ``fits`` of ``needed`` pods, and what stands in the way.
 
-    ``obstacles`` count nodes on which not one pod fits. ``limits``: the resources that end it on the nodes on which some
-    do, the most frequent first. ``domain`` is the whole path, empty for the cluster.
+    ``obstacles`` count nodes on which not one pod fits. ``limits``: the resources that run out on the nodes on which
+    some do, the most frequent first. ``domain`` is the whole path, empty for the cluster.
     """
 
     domain: tuple[str, ...]

@@ -304,6 +304,7 @@ class _Trial:
         self.draft, self.culprit = draft, culprit
         self.between = between.read(draft, culprit.request)
         self.paths = {one.member.name: one for one in _below(culprit)}
+        self.shapes: dict[str, Shape] = {}
         self.why: dict[str, tuple[Ints, tuple[tuple[str, str], ...]]] = {}
 
     def nearest(self, level: int) -> tuple[DomainEvidence, ...]:
@@ -325,7 +326,7 @@ class _Trial:
         found = _Found()
         self._fill(self.culprit.member, level, domain, found)
         self.draft.undo(mark)
-        obstacles, limits = found.short or (tuple(self._rules()), ())
+        obstacles, limits = found.short or (tuple(dict.fromkeys(self._rules())), ())
         wanted = needed(self.culprit.member)
         return DomainEvidence(self.draft.tree.path(level, domain), found.pods, wanted, obstacles, limits)
 
@@ -355,11 +356,12 @@ class _Trial:
 
     def shape(self, pod_set: PodSet) -> Shape:
         """The pod's shape with every node closed that running pods close to it."""
-        shape = self.draft.shape(pod_set.shape, _bound(self.paths[pod_set.name]))
-        mask = self.between.masks.get(pod_set.name)
-        if mask is None:
-            return shape
-        return self.draft.local_shape(shape, ("evidence", pod_set.name, mask.tobytes()), mask)
+        if pod_set.name not in self.shapes:
+            shape = self.draft.shape(pod_set.shape, _bound(self.paths[pod_set.name]))
+            mask = self.between.masks.get(pod_set.name)
+            # a key of its own: what running pods close today must not be mistaken for what they close tomorrow
+            self.shapes[pod_set.name] = shape if mask is None else self.draft.local_shape(shape, object(), mask)
+        return self.shapes[pod_set.name]
 
     def capacity(self, pod_set: PodSet, level: int) -> Ints:
         """How many of a set every domain of a level counts room for, with slices and ceilings from there on down."""
@@ -428,11 +430,9 @@ class _Trial:
                 yield Obstacle("spread", level_name(group.spread.level), 0)
             if group.ranks is not None and group.ranks.with_same_rank_of is not None and group.ranks.level is not None:
                 yield Obstacle("rank", level_name(group.ranks.level), 0)
-        keys = [
-            (term.key, "affinity") for one in _sets(member) for term in (*one.shape.affinity, *one.shape.anti_affinity)
-        ]
-        keys += [(rule.key, "spread") for one in _sets(member) for rule in one.shape.spread]
-        yield from (Obstacle(kind, key, 0) for key, kind in dict.fromkeys(keys))
+        for shape in (one.shape for one in _sets(member)):
+            yield from (Obstacle("affinity", term.key, 0) for term in (*shape.affinity, *shape.anti_affinity))
+            yield from (Obstacle("spread", rule.key, 0) for rule in shape.spread)
 
     # ---- what is in the way on single nodes -----------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.problems import Problem
 from phalanx.model.request import Group, PodSet, Request
-from phalanx.place import between, bounds, choose, mend, prices
+from phalanx.place import between, bounds, choose, fit, mend, nudge, prices
 from phalanx.place.between import Rule
 from phalanx.place.budget import Budget, BudgetSpent
 from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built, slice_units
@@ -197,11 +197,23 @@ class Search:
             rungs = [*range(wish.preferred, wish.required or 0, -1), wish.required]
         outcome = Outcome(IMPOSSIBLE)
         for rung in rungs:
+            if wish is not None and rung and self._hopeless(wish, rung, counts):
+                continue
             self.levels = dict(required) if wish is None else {**required, wish.name: rung}
             outcome = self._try(self.levels, counts)
             if outcome.status == PLACED:
                 break
         return outcome
+
+    def _hopeless(self, group: Group, level: int, counts: Mapping[str, int]) -> bool:
+        """Whether counting alone shows that a group's pods do not fit one domain of a level: saves building a plan."""
+        if any(g.min_members is not None for g in self.groups):
+            return False  # it may be left out
+        for pod_set in group.pod_sets():
+            held = fit.capacity(self.draft, self.draft.shape(pod_set.shape, True)).levels[level]
+            if not len(held) or int(held.max()) < counts[pod_set.name]:
+                return True
+        return False
 
     def _tightened(self, placed: Outcome, wishes: list[Group], counts: Mapping[str, int]) -> Outcome:
         for group in wishes:
@@ -246,6 +258,9 @@ class Search:
         try:
             return self._by_grids(built, choices)
         except (Crossing, BudgetSpent):
+            moved = nudge.settle(self.draft, built.plan, built.lazy, outcome.found, self.budget)
+            if moved is not None:
+                return Outcome(PLACED, built, moved)
             return self._any(broken, levels, counts, depth + 1)
 
     def _by_grids(self, built: Built, choices: Choices) -> Outcome:
@@ -367,6 +382,9 @@ class Search:
 
     def _root_candidates(self, plan: Plan) -> list[int]:
         root = plan.root
+        if root.mask is None:  # one pod set was placed by counting alone, before a rule between pods broke
+            complete(self.draft, root, reference_node(self.draft))
+            bounds.bound(self.draft, root)
         assert root.mask is not None and root.heaviest is not None
         caps = root.heaviest[0].capacity(self.draft, root.level).levels[root.level]
         passing = np.flatnonzero(root.mask)
@@ -473,7 +491,9 @@ def describe(draft: Draft, request: Request, built: Built, found: Found) -> Plac
         if nodes:
             first, last = min(int(n[0]) for n in nodes), max(int(n[-1]) for n in nodes)
             level = next(at for at in range(tree.host, -1, -1) if tree.domain[at][first] == tree.domain[at][last])
-            domains[group.name] = tree.paths[first][:level] if tree.inside[first] else ()
+            if not tree.inside[first] or not tree.inside[last]:
+                level = 0  # a node outside the topology is in no domain that has a name
+            domains[group.name] = tree.paths[first][:level]
             reached[group.name] = tree.topology.level_name(level)
     return Placement(pod_sets, domains, reached, assign(draft, request, built, found))
 

@@ -7,6 +7,7 @@ every domain's own share is split among its own children, because the share is t
     b1( r1[4] r2[3] r3[2] )   6 -> r1:4 + r3:2      (r3 holds the rest tighter than r2)
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,77 +33,81 @@ class Style:
 
 
 COMPACT = Style()
+FIRST = np.zeros(1, dtype=np.int64)
 
 
-def descend(tree: Tree, capacity: Capacity, level: int, domain: int, quota: int, style: Style = COMPACT) -> tuple[Ints, Ints]:
+def descend(
+    tree: Tree, capacity: Capacity, level: int, domain: int, quota: int, style: Style = COMPACT
+) -> tuple[Ints, Ints]:
     """(nodes, pods on each) for ``quota`` pods inside one domain that holds them; nodes in tree order."""
     outer = capacity.outermost
     pooled_down_to = tree.host if outer is None else outer
-    domains = np.array([domain])
-    amounts = np.array([quota], dtype=np.int64)
+    score = capacity.shape.score
+    domains, amounts = np.array((domain,)), np.array((quota,))
     while level < tree.host:
-        first, last = tree.children[level][domains], tree.children[level][domains + 1]
+        children = tree.children[level]
         level += 1
         if len(domains) == 1:
-            kids = np.arange(first[0], last[0])
-            starts = np.zeros(1, dtype=np.int64)
+            first, last = children.item(int(domains[0])), children.item(int(domains[0]) + 1)
+            kids, starts = np.arange(first, last), FIRST
+            caps = capacity.levels[level][first:last]
         else:
-            kids, starts = spans(first, last)
-        caps = capacity.levels[level][kids]
-        score = capacity.shape.score[kids] if level == tree.host and capacity.shape.score is not None else None
-        if level <= pooled_down_to and style.even != level:
-            chosen, amounts = _pick(caps, int(amounts.sum()), _small(style, level, tree.host), score)
+            kids, starts = spans(children[domains], children[domains + 1])
+            caps = capacity.levels[level][kids]
+        ranks = score[kids] if score is not None and level == tree.host else None
+        small = style.small_first or (style.reuse and level == tree.host)
+        if style.even == level:
+            chosen, amounts = _each(caps, starts, amounts, lambda c, q, _: _pick_even(c, q, capacity.units.get(level, 1)))
+        elif level <= pooled_down_to:
+            chosen, amounts = _pick(caps, int(amounts.sum()), small, ranks)
         else:
-            chosen, amounts = _pick_each(caps, starts, amounts, _small(style, level, tree.host), style.even == level, score, capacity.units.get(level, 1))
+            chosen, amounts = _each(caps, starts, amounts, lambda c, q, r: _pick(c, q, small, r), ranks)
         domains = kids[chosen]
     return domains, amounts
-
-
-def _small(style: Style, level: int, host: int) -> bool:
-    return style.small_first or (style.reuse and level == host)
 
 
 def _pick(caps: Ints, quota: int, small_first: bool, score: Ints | None) -> tuple[Ints, Ints]:
     """The fewest entries that reach the quota (or the smallest ones), ascending, with their amounts."""
     order = _order(caps, small_first, score)
-    reached = np.cumsum(caps[order])
-    full = int(np.searchsorted(reached, quota))
-    rest = quota - (int(reached[full - 1]) if full else 0)
+    reached = caps[order].cumsum()
+    full = int(reached.searchsorted(quota))
     if full == len(order):
         raise AssertionError("a domain was chosen that does not hold its quota")
-    last = order[full] if small_first or score is not None else _tightest(caps, order[full:], rest)
-    chosen = np.append(order[:full], last)
-    amounts = np.append(caps[order[:full]], rest)
-    kept = amounts > 0
-    chosen, amounts = chosen[kept], amounts[kept]
-    ascending = np.argsort(chosen)
+    rest = quota - (reached.item(full - 1) if full else 0)
+    chosen = order[: full + 1]
+    if not small_first and score is None:
+        chosen[full] = _tightest(caps, order[full:], rest)
+    amounts = caps[chosen]
+    amounts[full] = rest
+    if small_first or score is not None:  # full entries may come after empty ones here
+        chosen, amounts = chosen[amounts > 0], amounts[amounts > 0]
+    ascending = chosen.argsort()
     return chosen[ascending], amounts[ascending]
 
 
 def _order(caps: Ints, small_first: bool, score: Ints | None) -> Ints:
     keys = caps if small_first else -caps
     if score is None:
-        return np.argsort(keys, kind="stable")
+        return keys.argsort(kind="stable")
     return np.lexsort((keys, -score))
 
 
 def _tightest(caps: Ints, falling: Ints, rest: int) -> int:
     """Of entries in falling order of capacity the last that still holds ``rest``; ties by tree order."""
     values = -caps[falling]
-    at = int(np.searchsorted(values, -rest, side="right")) - 1
-    return int(falling[int(np.searchsorted(values, values[at]))])
+    at = int(values.searchsorted(-rest, side="right")) - 1
+    return falling.item(int(values.searchsorted(values[at])))
 
 
-def _pick_each(
-    caps: Ints, starts: Ints, quotas: Ints, small_first: bool, even: bool, score: Ints | None, unit: int
-) -> tuple[Ints, Ints]:
+def _each(
+    caps: Ints, starts: Ints, quotas: Ints, pick: Callable[[Ints, int, Ints | None], tuple[Ints, Ints]],
+    score: Ints | None = None,
+) -> tuple[Ints, Ints]:  # fmt: skip
     """The same for each parent by itself: its own quota over its own children."""
-    ends = np.append(starts[1:], len(caps))
+    ends = [*starts[1:].tolist(), len(caps)]
     chosen, amounts = [], []
-    for start, end, quota in zip(starts.tolist(), ends.tolist(), quotas.tolist(), strict=True):
-        part = caps[start:end]
-        own = None if score is None else score[start:end]
-        picked, given = _pick_even(part, quota, unit) if even else _pick(part, quota, small_first, own)
+    for start, end, quota in zip(starts.tolist(), ends, quotas.tolist(), strict=True):
+        picked, given = pick(caps[start:end], quota, None if score is None else score[start:end])
         chosen.append(picked + start)
         amounts.append(given)
     return np.concatenate(chosen), np.concatenate(amounts)
