@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from phalanx.model.request import Slice
 from phalanx.place import solve
 from phalanx.place.draft import Draft
 from phalanx.place.verify import verify
@@ -95,6 +96,18 @@ def test_what_only_keeps_or_gives_back_pods_needs_no_decision(case: kueue.Case) 
     kept = {name: spots for unit in case.units for name, spots in unit.kept.items()}
     assert {name: spots.total() for name, spots in kept.items()} == {n: s.total() for n, s in case.theirs.items()}
     assert all(spots[leaf] >= case.theirs[name][leaf] for name, spots in kept.items() for leaf in case.theirs[name])
+
+
+def test_the_comparison_notices_fewer_pods_a_wider_domain_and_more_domains() -> None:
+    unit = kueue.Unit("w", ("w",), 2, (Slice(2, 2),), {})
+    theirs = Counter({("b1", "r1", "n1"): 2, ("b1", "r2", "n2"): 2})
+    assert list(worse(unit, ("w",), theirs, theirs)) == []
+    assert list(worse(unit, ("w",), Counter({("b1", "r1", "n1"): 4}), theirs)) == []
+    assert len(list(worse(unit, ("w",), Counter({("b1", "r1", "n1"): 3}), theirs))) == 1
+    assert len(list(worse(unit, ("w",), Counter({("b1", "r1", "n1"): 2, ("b2", "r1", "n3"): 2}), theirs))) == 1
+    assert len(list(worse(unit, ("w",), Counter({("b1", f"r{i}", f"n{i}"): 1 for i in range(4)}), theirs))) == 1
+    assert list(broken_slices(unit, {"w": theirs})) == []
+    assert len(list(broken_slices(unit, {"w": Counter({("b1", "r1", "n1"): 3, ("b1", "r2", "n2"): 1})}))) == 2
 
 
 def test_every_recording_is_compared_or_named_as_a_class_of_its_own() -> None:

@@ -1,4 +1,4 @@
-"""The figures and stories of the founding papers, as cases."""
+"""The figures, samples and stories of the requirements, as cases. The ids are those of docs/requirements.md."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,7 +24,7 @@ from tests.cases.drawn import BLOCK, HOST, RACK, at, decide, gang, group, needs,
 
 PACK, SPREAD, BALANCE = Policy("pack"), Policy("spread"), Policy("balance")
 
-# ------------------------------------------------------------------------- seed 002: the datacenter of 32 GPUs
+# --------------------------------------------------------------------------------------- the datacenter of 32 GPUs
 
 ZONE = 1  # the drawing's levels are zone, rack, host
 DATACENTER = {
@@ -183,6 +183,7 @@ def test_overflow_goes_to_a_sibling_rack_before_another_zone() -> None:  # KA-04
 
 
 def test_overflow_beyond_the_largest_zone_fills_it_and_stays_together_in_the_next() -> None:  # KA-042
+    # no zone holds eight: the largest rack first, then its sibling, then the other zone
     placement = placed("b1: r1=2 r2=2 | b2: r1=4 r2=2 | b3: r1=1", workers(8, preferred=RACK))
     assert under(placement, 2) == {"b1-r1": 2, "b2-r1": 4, "b2-r2": 2}
 
@@ -204,7 +205,7 @@ def test_a_zone_of_ten_is_kept_whole_while_one_of_six_is_enough() -> None:  # KA
     assert sums(draft)[1] == [16, 0, 0]
 
 
-# -------------------------------------------------------------------------- seed 002: trying out and going back
+# --------------------------------------------------------------------------------------- trying out and going back
 
 
 def test_what_is_taken_in_a_trial_is_given_back_level_by_level() -> None:  # KA-032
@@ -264,7 +265,7 @@ def test_nested_checkpoints_restore_every_sum_whatever_happened_inside(
         assert (sums(draft), counts(draft, 2)) == (before, fitting)
 
 
-# ------------------------------------------------------------------------- seed 002: whole nodes, whole blocks
+# --------------------------------------------------------------------------------------- whole nodes, whole blocks
 
 
 def test_thirty_two_pods_fill_four_whole_nodes_of_one_rack() -> None:  # KA-003
@@ -290,7 +291,7 @@ def test_a_job_is_cut_into_blocks_of_eight_that_each_stay_in_one_rack() -> None:
     assert sum(racks.values()) == 32
 
 
-# ------------------------------------------------------------------------------- seed 000: the table of four nodes
+# ----------------------------------------------------------------------------------------- the table of four nodes
 
 
 def four_nodes(slots: int = 1) -> Snapshot:
@@ -383,7 +384,7 @@ def test_a_leader_and_workers_share_a_block_of_two_small_racks() -> None:  # K-0
         assert placement.level_reached["workers"] == "block"
 
 
-# ------------------------------------------------------------------------------------------ seed 000: the stories
+# ----------------------------------------------------------------------------------------------------- the stories
 
 
 def test_a_training_that_needs_one_rack_waits_until_one_is_free() -> None:  # K-009
@@ -420,7 +421,7 @@ def test_workers_share_a_rack_while_the_whole_workload_shares_a_block() -> None:
     assert decide("b1: r1=4 r2=0 | b2: r1=3 r2=2", gang(whole)).status == solve.IMPOSSIBLE
 
 
-# -------------------------------------------------------------------------------------- seed 004: the two samples
+# ------------------------------------------------------------------------------------------------- the two samples
 
 
 def sample1(a: int = 2, b: int = 3) -> Request:
@@ -503,7 +504,7 @@ def test_a_preferred_rack_of_a_subgroup_falls_back_within_the_required_block() -
     assert under(placement, 2, "decode") == {"b2-r1": 5}
 
 
-# ---------------------------------------------------------------------------------------------- seed 001: ranks
+# ----------------------------------------------------------------------------------------------------------- ranks
 
 
 def ranked(count: int, ranks: Ranks, slices: tuple[Slice, ...] = (), **levels: int) -> Request:

@@ -70,7 +70,7 @@ def digest() -> str:
 
 
 def test_five_hash_seeds_give_the_same_bytes() -> None:
-    command = [sys.executable, "-c", f"from {__name__} import digest; print(digest())"]
+    command = [sys.executable, "-c", "from tests.properties.test_deterministic import digest; print(digest())"]
     runs = [
         subprocess.Popen(command, env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.PIPE, text=True)
         for seed in HASH_SEEDS

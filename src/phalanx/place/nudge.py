@@ -1,7 +1,8 @@
 """T1 for rules that cross: pods moved one by one until nothing is broken.
 
 A last try before branching, for plans with nothing nested: of all moves of one pod to another node the one that leaves
-the least broken is made, and may not be taken back for a while. Finds or does not find; proves nothing.
+the least broken is made, and may not be taken back for a while. A node may be over-full on the way (that counts as
+broken too), else tight clusters allow no move at all. Finds or does not find; proves nothing.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,8 @@ from phalanx.place.plan import Leaf, Plan
 Ints = npt.NDArray[np.int64]
 
 MOVES_MAX = 400
-REST = 6  # moves for which a pod may not return to the node it left
+RESTS = (6, 13)  # moves for which a pod may not return to the node it left; each length gets its own walk
+TINY = 1e-9  # rounding of sums of fractions
 NODES_MAX = 64  # beyond this a move is too dear to look for
 
 
@@ -31,28 +33,31 @@ class Desk:
     rules: list[Rule]
     codes: list[list[int]]
     free: list[list[int]]  # [row][node]
+    scale: list[int]  # per row the largest need: an excess of that much counts as one pod too many
     pods: list[dict[int, int]]
+    excess: float = 0.0
     totals: list[list[dict[str, int]]] = field(default_factory=list)
 
     def shift(self, at: int, node: int, step: int) -> None:
         leaf = self.leaves[at]
         self.pods[at][node] = self.pods[at].get(node, 0) + step
         for row, need in zip(leaf.shape.rows.tolist(), leaf.shape.need.tolist(), strict=True):
-            self.free[row][node] -= need * step
+            before = self.free[row][node]
+            after = self.free[row][node] = before - need * step
+            self.excess += (max(-after, 0) - max(-before, 0)) / self.scale[row]
         for codes, classes in zip(self.codes, self.totals, strict=True):
             if codes[node] >= 0:
                 here = classes[codes[node]]
                 for name in leaf.parts:
                     here[name] = here.get(name, 0) + step
 
-    def fits(self, at: int, node: int) -> bool:
-        shape = self.leaves[at].shape
-        if shape.mask is not None and not shape.mask[node]:
-            return False
-        return all(self.free[r][node] >= n for r, n in zip(shape.rows.tolist(), shape.need.tolist(), strict=True))
+    def admits(self, at: int, node: int) -> bool:
+        mask = self.leaves[at].shape.mask
+        return mask is None or bool(mask[node])
 
-    def broken(self) -> int:
-        return sum(_broken(rule, classes) for rule, classes in zip(self.rules, self.totals, strict=True))
+    def broken(self) -> float:
+        rules = sum(_broken(rule, classes) for rule, classes in zip(self.rules, self.totals, strict=True))
+        return rules + (self.excess if self.excess > TINY else 0.0)
 
 
 def settle(draft: Draft, plan: Plan, rules: list[Rule], found: Found, budget: Budget) -> Found | None:
@@ -62,25 +67,33 @@ def settle(draft: Draft, plan: Plan, rules: list[Rule], found: Found, budget: Bu
         return None
     if draft.tree.size > NODES_MAX or any(isinstance(rule, Beside) for rule in rules):
         return None
-    desk = _desk(draft, plan, rules, found)
+    walks = (_walk(_desk(draft, plan, rules, found), rest, draft.tree.size, budget) for rest in RESTS)
+    return next((walked for walked in walks if walked is not None), None)
+
+
+def _walk(desk: Desk, rest: int, size: int, budget: Budget) -> Found | None:
     resting: dict[tuple[int, int], int] = {}
     for turn in range(MOVES_MAX):
-        if desk.broken() == 0:
+        if desk.broken() == 0 and _inside(desk):
             return _found(desk)
-        move = _best_move(desk, resting, turn, draft.tree.size, budget)
+        move = _best_move(desk, resting, turn, size, budget)
         if move is None:
             return None
         at, source, target = move
         desk.shift(at, source, -1)
         desk.shift(at, target, 1)
-        resting[at, source] = turn + REST
+        resting[at, source] = turn + rest
     return None
 
 
 def _desk(draft: Draft, plan: Plan, rules: list[Rule], found: Found) -> Desk:
+    scale = [1] * len(draft.free)
+    for leaf in plan.leaves:
+        for row, need in zip(leaf.shape.rows.tolist(), leaf.shape.need.tolist(), strict=True):
+            scale[row] = max(scale[row], need)
     desk = Desk(
-        plan.leaves, rules, [rule.classes.codes.tolist() for rule in rules], draft.free.tolist(),
-        [{} for _ in plan.leaves], [[{} for _ in range(rule.classes.count)] for rule in rules],
+        plan.leaves, rules, [rule.classes.codes.tolist() for rule in rules], draft.free.tolist(), scale,
+        [{} for _ in plan.leaves], totals=[[{} for _ in range(rule.classes.count)] for rule in rules],
     )  # fmt: skip
     for at, leaf in enumerate(plan.leaves):
         for node, count in zip(*(x.tolist() for x in found[leaf.number]), strict=True):
@@ -88,14 +101,21 @@ def _desk(draft: Draft, plan: Plan, rules: list[Rule], found: Found) -> Desk:
     return desk
 
 
+def _inside(desk: Desk) -> bool:
+    """No node is over-full, judged exactly where something was placed."""
+    used = {node for pods in desk.pods for node, count in pods.items() if count}
+    rows = {row for leaf in desk.leaves for row in leaf.shape.rows.tolist()}
+    return all(desk.free[row][node] >= 0 for row in rows for node in used)
+
+
 def _best_move(
     desk: Desk, resting: dict[tuple[int, int], int], turn: int, size: int, budget: Budget
 ) -> tuple[int, int, int] | None:
     best, chosen = None, None
     for at, source, target in _moves(desk, size):
-        if resting.get((at, target), -1) >= turn or not desk.fits(at, target):
+        if resting.get((at, target), -1) >= turn or not desk.admits(at, target):
             continue
-        budget.spend(200)
+        budget.spend(400)
         desk.shift(at, source, -1)
         desk.shift(at, target, 1)
         left = desk.broken()
