@@ -12,6 +12,7 @@ GPU = "nvidia.com/gpu"
 GIB = 2**30 * NANO
 FANS = {  # domains per level, widest first; the last number is nodes per rack
     (640, 3): (1, 10, 64),
+    (640, 4): (1, 4, 10, 16),
     (5_120, 4): (4, 5, 16, 16),
     (20_480, 4): (4, 20, 16, 16),
     (102_400, 3): (400, 16, 16),

@@ -259,6 +259,8 @@ def test_a_reported_level_is_that_of_the_domain() -> None:
 
     assert reported("rack") == ""
     assert "of another" in reported("block")
+    whole = Placement({"p": (("n1", 2),)}, domains={"w": ("b1", "r1", "n1")}, level_reached={"w": "host"})
+    assert verify(cluster(), root(pods()), whole) == ()
 
 
 # ------------------------------------------------------------------------------------------------------ the quick part

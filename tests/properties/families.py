@@ -29,6 +29,7 @@ FAMILIES: dict[str, Family] = {
     "neighbours": families_pods.neighbours,
     "ranks": families_groups.ranks,
     "outside": families_groups.outside,
+    "no-topology": families_groups.no_topology,
     "odd-quantities": families_groups.odd_quantities,
     "mixture": families_pods.mixture,
 }

@@ -302,7 +302,12 @@ def ranks(chance: Random, _: World) -> Group:
         inner = [pods(f"p{i}", size, kinds[i])]
         if chance.random() < 0.35:
             inner.append(pods(f"q{i}", chance.randint(1, 3), chance.choice(kinds)))
-        link = Ranks(with_same_rank_of=f"g{chance.randrange(i)}", level=level) if i else None
+        order, across = chance.choice(
+            (("Consecutive", None), ("Consecutive", None), ("Stripe", RACK), ("Balance", HOST))
+        )
+        link = (
+            Ranks(order, across, f"g{chance.randrange(i)}", level) if i else chance.choice((None, Ranks(order, across)))
+        )
         required = chance.choice((None, None, None, RACK, BLOCK)) if level != BLOCK else None
         members.append(group(f"g{i}", *inner, required=required, ranks=link))
     if chance.random() < 0.3:
@@ -328,6 +333,32 @@ def outside(chance: Random, place: World) -> Group:
         else:
             members.append(pods(f"p{i}", 2 * chance.randint(1, 3), shape, slices=(Slice(HOST, 2),)))
     return group("w", *members)
+
+
+def no_topology(chance: Random, place: World) -> Group:
+    """A request of a cluster without levels: only the node can be asked for, and its number is 1."""
+    place.forget_topology()
+    members: list[Group | PodSet] = []
+    for i, shape in enumerate(shapes(chance, chance.randint(2, 3))):
+        form = chance.randrange(4)
+        inner = pods(f"p{i}", chance.randint(1, 4), shape)
+        if form == 0:
+            members.append(pods(f"p{i}", chance.randint(1, 9), shape))
+        elif form == 1:
+            members.append(group(f"g{i}", inner, required=1))
+        elif form == 2:
+            members.append(group(f"g{i}", inner, spread=spread_rule(chance, 1, inner.count)))
+        else:
+            members.append(pods(f"p{i}", 2 * chance.randint(1, 4), shape, slices=(Slice(1, 2),)))
+    return group("w", *members)
+
+
+def wishful(chance: Random, outer: Group, host: int) -> Group:
+    """The same groups, some with a preferred level: a wish never turns a possible placement into a refusal."""
+    members = tuple(wishful(chance, m, host) if isinstance(m, Group) else m for m in outer.members)
+    if chance.random() < 0.5:
+        return replace(outer, members=members)
+    return replace(outer, members=members, preferred=chance.randint(max(outer.required or 1, 1), host))
 
 
 # 2000M holds 16 pods of 125M, rounded to MiB it holds 15; thirds of a core and single nano-units likewise

@@ -35,7 +35,9 @@ def instance(seed: int, family: str, tight: bool) -> tuple[Snapshot, Request]:
 def _blueprint(chance: Random, family: str) -> tuple[worlds.World, Request]:
     place = worlds.world(chance, families_groups.ODD_NODE if family == "odd-quantities" else None)
     root = families.FAMILIES[family](chance, place)
-    return place, Request("Gang", "default", family, root, topology=worlds.TOPOLOGY.name)
+    if chance.random() < 0.2:
+        root = families_groups.wishful(chance, root, place.host)
+    return place, Request("Gang", "default", family, root, topology=place.topology)
 
 
 def _tighten(chance: Random, place: worlds.World, request: Request) -> Request | None:

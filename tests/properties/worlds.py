@@ -27,18 +27,31 @@ class Spot:
     labels: dict[str, str]
     allocatable: dict[str, int]
     taints: tuple[Taint, ...] = ()
+    keys: tuple[str, ...] = (BLOCK_LABEL, RACK_LABEL)  # the levels above the node that the request knows
 
     @property
     def path(self) -> tuple[str, ...] | None:
-        if BLOCK_LABEL not in self.labels or RACK_LABEL not in self.labels:
+        if any(key not in self.labels for key in self.keys):
             return None
-        return (self.labels[BLOCK_LABEL], self.labels[RACK_LABEL], self.name)
+        return (*(self.labels[key] for key in self.keys), self.name)
 
 
 @dataclass
 class World:
     spots: list[Spot]
     running: list[RunningPod] = field(default_factory=list)
+    topology: str | None = TOPOLOGY.name
+
+    @property
+    def host(self) -> int:
+        """The number of the node's level."""
+        return 1 if self.topology is None else HOST
+
+    def forget_topology(self) -> None:
+        """From now on the request knows no levels but the cluster and the node."""
+        self.topology = None
+        for spot in self.spots:
+            spot.keys = ()
 
     def snapshot(self) -> Snapshot:
         nodes = tuple(Node(s.name, dict(s.labels), Resources.of(s.allocatable), s.taints) for s in self.spots)

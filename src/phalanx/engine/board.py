@@ -151,7 +151,7 @@ def _move(draft: Draft, pods: Pods, lots: Lots, sign: int) -> bool:
     here = [pod for pod in pods if pod.node in at]
     for pod in here:
         if pod.ports:
-            draft._count_ports(pod.ports, at[pod.node], sign)
+            draft.count_ports(pod.ports, at[pod.node], sign)
     for requests, where in lots.items():
         known = sorted((at[node], -sign * count) for node, count in where.items() if node in at)
         if known:

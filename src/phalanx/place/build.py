@@ -99,7 +99,8 @@ class Builder:
         linked = linked_names(group)
         for member in members:
             if isinstance(member, PodSet):
-                self._leaf(unit, member, self.counts[member.name], bound)
+                leaf = self._leaf(unit, member, self.counts[member.name], bound)
+                leaf.across = group.ranks.across if group.ranks and group.ranks.order in ("Stripe", "Balance") else None
             elif member.name not in linked:
                 self._group(member, self._unit_for(member, unit), bound, required)
         if linked:

@@ -33,6 +33,8 @@ ORDERS: dict[str, Order] = {"pack": pack, "spread": spread, "balance": pack}
 
 def best(caps: Ints, needed: int, order: Order) -> int:
     """The first domain that holds ``needed``; -1 if none does."""
+    if not len(caps):
+        return -1
     keys = np.where(caps >= needed, order(caps), NEVER)
     at = int(keys.argmin())
     return at if keys[at] != NEVER else -1

@@ -116,7 +116,7 @@ class Draft:
             allocatable = amounts.get(name, [0] * len(nodes))
             self._add_row(name, allocatable, used.get(name, {}))
         for pod in bound:
-            self._count_ports(pod.ports, self.tree.index[pod.node], 1)
+            self.count_ports(pod.ports, self.tree.index[pod.node], 1)
         self.pods.add(bound)
 
     def _add_row(self, name: str, allocatable: list[int], used: Mapping[int, int]) -> None:
@@ -172,6 +172,11 @@ class Draft:
             else:
                 return _too_fine(path, name, gcd(*fitting), self.total[row])
         return None
+
+    def knows(self, pod: PodShape) -> bool:
+        """Whether this very pod was seen before, so that its amounts are already accommodated."""
+        same = self._same.get((id(pod), True)) or self._same.get((id(pod), False))
+        return same is not None and same[0] is pod
 
     def _change_unit(self, row: int, unit: int) -> None:
         """A finer unit keeps all shapes, scaled; an unrelated one (the old was too fine to refine) forgets them."""
@@ -288,7 +293,8 @@ class Draft:
             del self._shapes[key]
         self._same.clear()
 
-    def _count_ports(self, ports: tuple[HostPort, ...], node: int, step: int) -> None:
+    def count_ports(self, ports: tuple[HostPort, ...], node: int, step: int) -> None:
+        """Counts the host ports of a pod that comes to (+1) or leaves (-1) a node."""
         for port in ports:
             users = self.ports.setdefault((port.protocol, port.port), {})
             users[node, port.ip] = users.get((node, port.ip), 0) + step

@@ -46,12 +46,17 @@ def capacity(draft: Draft, shape: Shape, units: Layers = (), limits: Layers = ()
     """The current capacity of a shape class, from the cache, brought up to date by what was touched."""
     key = (shape.key, units, limits)
     found = draft.capacities.get(key)
-    if not isinstance(found, Capacity):
+    if not isinstance(found, Capacity) or not _alike(found.shape, shape):
         if len(draft.capacities) >= CAPACITIES_KEEP:
             draft.capacities.pop(next(iter(draft.capacities)))
         found = draft.capacities[key] = Capacity(shape, units, dict(limits))
     refresh(draft, found)
     return found
+
+
+def _alike(old: Shape, new: Shape) -> bool:
+    """Whether a kept shape still says the same: a finer unit or a new host port may have changed it meanwhile."""
+    return old is new or (np.array_equal(old.rows, new.rows) and np.array_equal(old.need, new.need))
 
 
 def refresh(draft: Draft, found: Capacity) -> None:

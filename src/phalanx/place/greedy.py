@@ -4,7 +4,7 @@ Complete where sizes divide each other (1, 2, 4, 8 ...): placing the large ones 
 as many places for the small ones. Elsewhere it finds most placements and ``exact`` settles the rest.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ class Variant:
     pieces_first: bool  # by largest indivisible piece instead of units before loose pods
 
 
+SMALL_FIRST = Style(small_first=True)
 VARIANTS = (Variant(False, False), Variant(True, False), Variant(True, True), Variant(False, True))
 
 
@@ -119,11 +120,13 @@ class Greedy:
         if rest and capacity.levels[level][domain] < rest:
             return False
         if rest:
-            self._take(leaf, *descend(self.draft.tree, capacity, level, domain, rest, self._style()))
+            self._take(leaf, *descend(self.draft.tree, capacity, level, domain, rest, self._style(leaf)))
         return True
 
-    def _style(self) -> Style:
-        return Style(small_first=True) if self.variant.small_first else self.style
+    def _style(self, leaf: Leaf) -> Style:
+        if self.variant.small_first:
+            return SMALL_FIRST
+        return self.style if leaf.across is None else replace(self.style, across=leaf.across)
 
     def _lower_bounds(self, leaf: Leaf, level: int, domain: int) -> tuple[Ints, Ints] | None:
         """Puts the least number of pods into every domain that must have some; None if one cannot.
@@ -142,7 +145,7 @@ class Greedy:
                 self.budget.spend(1000)
                 if capacity.levels[at][number] < need:
                     return None
-                self._take(leaf, *descend(self.draft.tree, capacity, at, number, need, self._style()))
+                self._take(leaf, *descend(self.draft.tree, capacity, at, number, need, self._style(leaf)))
         mine = [(nodes, counts) for _, nodes, counts in self.trail[trail:]]
         if not mine:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)

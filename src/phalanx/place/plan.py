@@ -43,6 +43,7 @@ class Leaf:
     windows: dict[int, Window] = field(default_factory=dict)
     alone: bool = False
     home: int = 0  # level of the unit it lies in
+    across: int | None = None  # the level its ranks are striped or balanced over
     own: Capacity | None = None
 
     def layers(self, above: int) -> tuple[Layers, Layers]:

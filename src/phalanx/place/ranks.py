@@ -23,9 +23,12 @@ Ints = npt.NDArray[np.int64]
 def assign(draft: Draft, request: Request, built: Built, found: Found) -> dict[str, tuple[str, ...]]:
     """For every ranked group the node of rank i."""
     names = draft.tree.names
+    groups = tuple(request.root.groups())
+    if all(group.ranks is None for group in groups):
+        return {}
     tied = dict(_tied(draft, request, built, found))
     out = {}
-    for group in request.root.groups():
+    for group in groups:
         slots = tied.get(group.name, [])
         if not slots and group.ranks is not None and group.ranks.order != "None":
             slots = _ordered(draft, group, built, found)

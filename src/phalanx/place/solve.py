@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -70,7 +70,8 @@ class Outcome:
 
 def place(draft: Draft, request: Request, policy: Policy = Policy()) -> Answer:
     """Decides one request. The draft is left as it was; ``commit`` takes what the answer holds."""
-    problem = draft.accommodate((s.shape.requests for s in request.root.pod_sets()), "resources")
+    unseen = [s.shape.requests for s in request.root.pod_sets() if not draft.knows(s.shape)]
+    problem = draft.accommodate(unseen, "resources") if unseen else None
     if problem is not None:
         return Answer(INVALID, problem=problem)
     search = Search(draft, request, policy, Budget(policy.budget))
@@ -96,8 +97,9 @@ class Search:
     def __init__(self, draft: Draft, request: Request, policy: Policy, budget: Budget) -> None:
         self.draft, self.request, self.policy, self.budget = draft, request, policy, budget
         self.between = between.read(draft, request)
-        for pod_set in request.root.pod_sets():  # host ports may bring rows of their own: before anything is measured
-            draft.shape(pod_set.shape, bound=False)
+        for pod_set in request.root.pod_sets():
+            if pod_set.shape.ports:  # they may bring rows of their own: before anything is measured
+                draft.shape(pod_set.shape, bound=False)
         self.order = ORDERS[policy.candidates]
         self.groups = tuple(request.root.groups())
         self.sets = tuple(request.root.pod_sets())
@@ -106,9 +108,7 @@ class Search:
         self.tier = 0
 
     def _style(self) -> Style:
-        even = next((g.ranks.across for g in self.groups if g.ranks and g.ranks.order == "Balance"), None)
-        if even is None and self.policy.candidates == "balance":
-            even = max(self.draft.tree.host - 1, 1)
+        even = max(self.draft.tree.host - 1, 1) if self.policy.candidates == "balance" else None
         return Style(reuse=self.policy.nodes == "reuse", even=even)
 
     # ---- wishes -------------------------------------------------------------------------------------
@@ -347,7 +347,8 @@ class Search:
         if domain < 0:
             return Outcome(IMPOSSIBLE)
         self.tier = max(self.tier, 1)
-        found = descend(self.draft.tree, capacity, level, domain, leaf.count, self.style)
+        style = self.style if leaf.across is None else replace(self.style, across=leaf.across)
+        found = descend(self.draft.tree, capacity, level, domain, leaf.count, style)
         return Outcome(PLACED, built, {leaf.number: found})
 
     def _greedy(self, plan: Plan, reference: npt.NDArray[np.float64]) -> Found | None:

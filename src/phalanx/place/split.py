@@ -24,12 +24,13 @@ class Style:
     """How to pick below the chosen level.
 
     ``small_first``: fill small leftovers before large ones at every level. ``reuse``: only on the nodes.
-    ``even``: the level over whose fewest domains the pods go evenly.
+    ``even``: the level over whose fewest domains the pods go evenly; ``across``: over all of them that have room.
     """
 
     small_first: bool = False
     reuse: bool = False
     even: int | None = None
+    across: int | None = None
 
 
 COMPACT = Style()
@@ -56,40 +57,55 @@ def descend(
             caps = capacity.levels[level][kids]
         ranks = score[kids] if score is not None and level == tree.host else None
         small = style.small_first or (style.reuse and level == tree.host)
-        if style.even == level:
-            chosen, amounts = _each(caps, starts, amounts, lambda c, q, _: _pick_even(c, q, capacity.units.get(level, 1)))
+        if level in (style.even, style.across):
+            unit, fewest = capacity.units.get(level, 1), style.across != level
+            if level <= pooled_down_to:
+                starts, amounts = FIRST, amounts.sum(keepdims=True)
+            chosen, amounts = _each(caps, starts, amounts, lambda c, q, _: _pick_even(c, q, unit, fewest))  # noqa: B023
+            pooled_down_to = min(pooled_down_to, level)  # below it every share is fixed
         elif level <= pooled_down_to:
-            chosen, amounts = _pick(caps, int(amounts.sum()), small, ranks)
+            held = _held(starts, amounts, len(kids)) if len(domains) > 1 and ranks is None else ranks
+            chosen, amounts = _pick(caps, int(amounts.sum()), small, held, ranks is not None)
         else:
-            chosen, amounts = _each(caps, starts, amounts, lambda c, q, r: _pick(c, q, small, r), ranks)
+            chosen, amounts = _each(caps, starts, amounts, lambda c, q, r: _pick(c, q, small, r, r is not None), ranks)  # noqa: B023
         domains = kids[chosen]
     return domains, amounts
 
 
-def _pick(caps: Ints, quota: int, small_first: bool, score: Ints | None) -> tuple[Ints, Ints]:
-    """The fewest entries that reach the quota (or the smallest ones), ascending, with their amounts."""
-    order = _order(caps, small_first, score)
+def _held(starts: Ints, amounts: Ints, size: int) -> Ints:
+    """For every child the share of its parent: among equals, children of the fuller parent come first and stay near."""
+    return np.repeat(amounts, np.diff(np.append(starts, size)))
+
+
+def _pick(
+    caps: Ints, quota: int, small_first: bool, score: Ints | None = None, score_first: bool = False
+) -> tuple[Ints, Ints]:
+    """The fewest entries that reach the quota (or the smallest ones), ascending, with their amounts.
+
+    ``score`` breaks ties between equal capacities; with ``score_first`` it comes before them.
+    """
+    order = _order(caps, small_first, score, score_first)
     reached = caps[order].cumsum()
     full = int(reached.searchsorted(quota))
     if full == len(order):
         raise AssertionError("a domain was chosen that does not hold its quota")
     rest = quota - (reached.item(full - 1) if full else 0)
     chosen = order[: full + 1]
-    if not small_first and score is None:
+    if not small_first and not score_first:
         chosen[full] = _tightest(caps, order[full:], rest)
     amounts = caps[chosen]
     amounts[full] = rest
-    if small_first or score is not None:  # full entries may come after empty ones here
+    if small_first or score_first:  # full entries may come after empty ones here
         chosen, amounts = chosen[amounts > 0], amounts[amounts > 0]
     ascending = chosen.argsort()
     return chosen[ascending], amounts[ascending]
 
 
-def _order(caps: Ints, small_first: bool, score: Ints | None) -> Ints:
+def _order(caps: Ints, small_first: bool, score: Ints | None, score_first: bool) -> Ints:
     keys = caps if small_first else -caps
     if score is None:
         return keys.argsort(kind="stable")
-    return np.lexsort((keys, -score))
+    return np.lexsort((keys, -score)) if score_first else np.lexsort((-score, keys))
 
 
 def _tightest(caps: Ints, falling: Ints, rest: int) -> int:
@@ -113,20 +129,17 @@ def _each(
     return np.concatenate(chosen), np.concatenate(amounts)
 
 
-def _pick_even(caps: Ints, quota: int, unit: int) -> tuple[Ints, Ints]:
-    """The fewest entries that hold the quota, filled evenly in steps of ``unit`` as far as each reaches.
-
-    Entries are those ``_pick`` would keep, largest first, so the number of domains does not grow.
-    """
+def _pick_even(caps: Ints, quota: int, unit: int, fewest: bool) -> tuple[Ints, Ints]:
+    """Entries filled evenly in steps of ``unit`` as far as each reaches: the fewest that hold the quota, or all."""
     order = np.argsort(-caps, kind="stable")
-    parts = int(np.searchsorted(np.cumsum(caps[order]), quota)) + 1
+    parts = int(np.searchsorted(np.cumsum(caps[order]), quota)) + 1 if fewest else int((caps > 0).sum())
     chosen = np.sort(order[:parts])
     given = np.zeros(parts, dtype=np.int64)
     rest = quota
     while rest > 0:
-        open_ = np.flatnonzero(given < caps[chosen])
-        step = max(rest // (len(open_) * unit), 1) * unit
-        for i in open_:
+        room = np.flatnonzero(given < caps[chosen])
+        step = max(rest // (len(room) * unit), 1) * unit
+        for i in room.tolist():
             add = min(step, int(caps[chosen[i]] - given[i]), rest)
             given[i] += add
             rest -= add

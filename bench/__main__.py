@@ -1,0 +1,91 @@
+"""``make bench``: prints every figure and exits 1 if a threshold is broken."""
+
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from bench import measure, stream, tight, world
+from phalanx.place.draft import Draft
+
+
+def main() -> int:
+    plan = yaml.safe_load((Path(__file__).parent / "rows.yaml").read_text())
+    broken = [*rows(plan), *streams(plan["stream"]), *tightly(plan["tight"])]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\npeak memory {peak:,.0f} MiB")
+    for line in broken:
+        print(f"BROKEN  {line}")
+    print("all thresholds hold" if not broken else f"{len(broken)} thresholds broken")
+    return 1 if broken else 0
+
+
+def rows(plan: dict) -> list[str]:  # type: ignore[type-arg]
+    """Decisions at the small and the large sizes, in microseconds and in full capacity builds."""
+    nodes, levels = plan["clusters"]["small"]
+    snapshot = world.cluster(nodes, levels, seed=0, full=0.3)
+    draft = Draft.of(snapshot, "bench")
+    small = {kind: measure.decisions(draft, snapshot, kind) for kind in plan["rows"]}
+    print(f"decisions with commit, CPU us: median (p99); {nodes} nodes, {levels} levels")
+    for kind, timing in small.items():
+        print(f"  {kind}  {timing.median:6.0f} ({timing.p99:.0f})  placed {timing.placed}, refused {timing.refused}")
+    broken = []
+    for nodes, levels in plan["clusters"]["large"]:
+        broken += _large(plan, small, nodes, levels)
+    return broken
+
+
+def _large(plan: dict, small: dict[str, measure.Timing], nodes: int, levels: int) -> list[str]:  # type: ignore[type-arg]
+    snapshot = world.cluster(nodes, levels, seed=0)
+    build = measure.full_build(snapshot)
+    draft = Draft.of(snapshot, "bench")
+    broken = []
+    print(f"\n{nodes} nodes, {levels} levels; one full capacity build {build:.0f} us")
+    for kind, row in plan["rows"].items():
+        timing = measure.decisions(draft, snapshot, kind)
+        builds, growth = timing.median / build, timing.median / small[kind].median
+        print(
+            f"  {kind}  {timing.median:6.0f} ({timing.p99:.0f})  {builds:5.2f} builds (most {row['builds']})  "
+            f"{growth:4.1f} x small  design {row['design']}  {row['what']}"
+        )
+        if not builds <= row["builds"]:
+            broken.append(f"{kind} at {nodes}/{levels}: {builds:.2f} builds, most {row['builds']}")
+        if kind in plan["growth"]["rows"] and not growth <= plan["growth"]["most"]:
+            broken.append(f"{kind} at {nodes}/{levels}: {growth:.1f} times the small cluster, most {plan['growth']['most']}")
+    return broken
+
+
+def streams(plan: dict) -> list[str]:  # type: ignore[type-arg]
+    """A long mixed stream."""
+    done = stream.run(plan["nodes"], plan["levels"], plan["decisions"], plan["occupancy"], plan["mix"], seed=1)
+    p50, p99 = done.percentile(50), done.percentile(99)
+    print(
+        f"\n{plan['decisions']} mixed decisions, {plan['nodes']} nodes, {plan['occupancy']:.0%} busy: "
+        f"{done.gangs / done.seconds:,.0f} gangs/s, {done.pods / done.seconds:,.0f} pods/s, "
+        f"p50 {p50:.0f} us, p99 {p99:.0f} us ({p99 / p50:.1f} x, most {plan['p99_to_p50']}), "
+        f"longest {max(done.times) * 1e3:.1f} ms\n"
+        f"  {dict(sorted(done.statuses.items()))}, by tier {dict(sorted(done.tiers.items()))}, "
+        f"{done.audited} kept capacities equal a rebuild"
+    )
+    return [] if p99 <= plan["p99_to_p50"] * p50 else [f"p99 is {p99 / p50:.1f} times p50, most {plan['p99_to_p50']}"]
+
+
+def tightly(plan: dict) -> list[str]:  # type: ignore[type-arg]
+    """Tight instances of 256 nodes against CP-SAT."""
+    print("\n256 nodes, next to no slack, against CP-SAT: agreed / undecided / CP-SAT could not tell, ms median and max")
+    broken = []
+    for row in tight.run(plan["instances"], plan["seconds"]):
+        print(
+            f"  {row.family:38} {row.agreed:3} / {row.undecided} / {row.unknown}   ours {np.median(row.ours):.1f} "
+            f"{max(row.ours):.0f}   CP-SAT {np.median(row.theirs):.0f} {max(row.theirs):.0f}"
+        )
+        broken += [f"disagreement: {line}" for line in row.wrong]
+        if row.undecided:
+            broken.append(f"{row.family}: {row.undecided} undecided")
+    return broken
+
+
+if __name__ == "__main__":
+    sys.exit(main())
