@@ -53,7 +53,9 @@ def _large(plan: dict, small: dict[str, measure.Timing], nodes: int, levels: int
         if not builds <= row["builds"]:
             broken.append(f"{kind} at {nodes}/{levels}: {builds:.2f} builds, most {row['builds']}")
         if kind in plan["growth"]["rows"] and not growth <= plan["growth"]["most"]:
-            broken.append(f"{kind} at {nodes}/{levels}: {growth:.1f} times the small cluster, most {plan['growth']['most']}")
+            broken.append(
+                f"{kind} at {nodes}/{levels}: {growth:.1f} times the small cluster, most {plan['growth']['most']}"
+            )
     return broken
 
 
@@ -74,7 +76,9 @@ def streams(plan: dict) -> list[str]:  # type: ignore[type-arg]
 
 def tightly(plan: dict) -> list[str]:  # type: ignore[type-arg]
     """Tight instances of 256 nodes against CP-SAT."""
-    print("\n256 nodes, next to no slack, against CP-SAT: agreed / undecided / CP-SAT could not tell, ms median and max")
+    print(
+        "\n256 nodes, next to no slack, against CP-SAT: agreed / undecided / CP-SAT could not tell, ms median and max"
+    )
     broken = []
     for row in tight.run(plan["instances"], plan["seconds"]):
         print(

@@ -35,7 +35,9 @@ def run(nodes: int, levels: int, decisions: int, occupancy: float, mix: Mapping[
     snapshot = world.cluster(nodes, levels, seed, full=0.2)
     draft = Draft.of(snapshot, "bench")
     total = nodes * 8
-    kinds = np.random.default_rng(seed).choice(list(mix), size=decisions, p=np.array([*mix.values()]) / sum(mix.values()))
+    kinds = np.random.default_rng(seed).choice(
+        list(mix), size=decisions, p=np.array([*mix.values()]) / sum(mix.values())
+    )
     live: deque[tuple[int, tuple[Taken, ...]]] = deque()
     taken = total - sum(draft.free_nano(world.GPU)) // NANO
     out = Stream()
@@ -48,7 +50,9 @@ def run(nodes: int, levels: int, decisions: int, occupancy: float, mix: Mapping[
         out.statuses[answer.status] += 1
         out.tiers[answer.tier] += 1
         gpus = sum(_gpus(s.shape) * s.count for s in request.root.pod_sets()) if answer.placement else 0
-        pods = sum(count for spots in answer.placement.pod_sets.values() for _, count in spots) if answer.placement else 0
+        pods = (
+            sum(count for spots in answer.placement.pod_sets.values() for _, count in spots) if answer.placement else 0
+        )
         out.gangs, out.pods, taken = out.gangs + 1, out.pods + pods, taken + gpus
         live.append((gpus, draft.keep()))
         while taken > occupancy * total and live:

@@ -10,7 +10,7 @@ from phalanx.model.policy import Policy
 from phalanx.model.request import Group, PodSet, Request, Slice
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.snapshot import Snapshot
-from phalanx.place import solve
+from phalanx.place import solve, verdicts
 from phalanx.place.draft import Draft
 from phalanx.place.verify import verify
 
@@ -54,7 +54,7 @@ def decide(cluster: str | Snapshot, request: Request, policy: Policy = Policy())
 
 def placed(cluster: str | Snapshot, request: Request, policy: Policy = Policy()) -> Placement:
     answer = decide(cluster, request, policy)
-    assert answer.status == solve.PLACED
+    assert answer.status == verdicts.PLACED
     assert answer.placement is not None
     return answer.placement
 

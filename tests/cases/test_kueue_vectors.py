@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from phalanx.model.request import Slice
-from phalanx.place import solve
+from phalanx.place import solve, verdicts
 from phalanx.place.draft import Draft
 from phalanx.place.verify import verify
 from tests.cases import kueue
@@ -84,7 +84,7 @@ def test_what_kueue_places_is_placed_as_narrow_and_over_as_few_domains(case: kue
 @pytest.mark.parametrize("case", REFUSED_THERE, ids=lambda case: case.id)
 def test_what_kueue_refuses_is_proved_impossible_or_validly_placed(case: kueue.Case) -> None:
     answer = place(case)
-    assert answer.status in (solve.PLACED, solve.IMPOSSIBLE)
+    assert answer.status in (verdicts.PLACED, verdicts.IMPOSSIBLE)
     if answer.placement is not None:
         assert case.request is not None
         assert verify(case.snapshot, case.request, answer.placement) == ()

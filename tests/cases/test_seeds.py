@@ -17,7 +17,7 @@ from phalanx.model.request import Group, Ranks, Request, Slice
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import HOSTNAME, Topology, Tree
-from phalanx.place import fit, solve
+from phalanx.place import fit, solve, verdicts
 from phalanx.place.draft import Draft
 from phalanx.place.verify import verify
 from tests.cases.drawn import BLOCK, HOST, RACK, at, decide, gang, group, needs, placed, pods, running, under, workers
@@ -101,7 +101,7 @@ def test_sums_follow_every_event_at_every_level() -> None:  # KA-034
     first, second = workers(8, required=RACK), workers(3, gpu=2, required=RACK)
     for request in (first, second):
         answer = solve.place(draft, request)
-        assert answer.status == solve.PLACED
+        assert answer.status == verdicts.PLACED
         solve.commit(draft, answer)
     # 8 pods fill rack-b1; 3 pods of 2 GPUs fill rack-a1, the first of the tightest
     assert sums(draft)[:3] == [[18], [10, 2, 6], [0, 4, 6, 0, 2, 6]]
@@ -284,7 +284,7 @@ def test_whole_nodes_come_from_near_racks_of_one_block_when_no_rack_has_four() -
 def test_a_job_is_cut_into_blocks_of_eight_that_each_stay_in_one_rack() -> None:  # KA-061
     drawing = "b1: r1=4*5 r2=4*3 r3=4*2 r4=4*3,2"  # 20, 12, 8 and 14 GPUs: two, one, one and one block
     sliced = (Slice(RACK, 8),)
-    assert decide(drawing, workers(48, slices=sliced)).status == solve.IMPOSSIBLE  # 54 GPUs, yet only five blocks
+    assert decide(drawing, workers(48, slices=sliced)).status == verdicts.IMPOSSIBLE  # 54 GPUs, yet only five blocks
     placement = placed(drawing, workers(32, slices=sliced))
     racks = under(placement, 2)
     assert all(number % 8 == 0 for number in racks.values())
@@ -316,7 +316,7 @@ def test_racks_of_one_name_in_two_blocks_are_two_racks() -> None:  # K-029
 
 @pytest.mark.parametrize("policy", [PACK, SPREAD, BALANCE], ids=lambda policy: policy.candidates)
 def test_two_pods_of_one_rack_are_never_split_over_racks_of_one_name(policy: Policy) -> None:  # K-029
-    assert decide(four_nodes(), workers(2, required=RACK), policy).status == solve.IMPOSSIBLE
+    assert decide(four_nodes(), workers(2, required=RACK), policy).status == verdicts.IMPOSSIBLE
     assert len(at(placed(four_nodes(slots=2), workers(2, required=RACK), policy))) == 1
 
 
@@ -324,7 +324,7 @@ def test_a_preference_climbs_to_the_first_level_that_holds_all_pods() -> None:  
     drawing = "b1: r1=2 r2=2 | b2: r1=3 r2=3"
     assert placed(drawing, workers(3, preferred=RACK)).level_reached["workers"] in ("rack", "host")
     placement = placed(drawing, workers(5, preferred=RACK))
-    assert decide(drawing, workers(5, required=RACK)).status == solve.IMPOSSIBLE
+    assert decide(drawing, workers(5, required=RACK)).status == verdicts.IMPOSSIBLE
     assert placement.level_reached["workers"] == "block"
     assert under(placement, 1) == {"b2": 5}
 
@@ -332,7 +332,7 @@ def test_a_preference_climbs_to_the_first_level_that_holds_all_pods() -> None:  
 def test_a_preference_no_block_can_meet_spans_the_blocks() -> None:  # K-034 K-078
     placement = placed("b1: r1=3 r2=3 | b2: r1=2 r2=2", workers(10, preferred=RACK))
     assert under(placement, 1) == {"b1": 6, "b2": 4}
-    assert decide("b1: r1=3 r2=3 | b2: r1=2 r2=2", workers(11, preferred=RACK)).status == solve.IMPOSSIBLE  # K-079
+    assert decide("b1: r1=3 r2=3 | b2: r1=2 r2=2", workers(11, preferred=RACK)).status == verdicts.IMPOSSIBLE  # K-079
 
 
 def test_a_rack_that_an_earlier_workload_took_part_of_is_not_given_again() -> None:  # K-051
@@ -347,12 +347,12 @@ def test_a_rack_that_an_earlier_workload_took_part_of_is_not_given_again() -> No
     assert not set(at(first.placement)) & set(at(second.placement))
     assert set(under(second.placement, 2)) == {"b1-r1", "b1-r2", "b1-r3"} - set(taken)
     solve.commit(draft, second)
-    assert solve.place(draft, workers(1, required=RACK)).status == solve.IMPOSSIBLE
+    assert solve.place(draft, workers(1, required=RACK)).status == verdicts.IMPOSSIBLE
 
 
 def test_two_halves_of_a_node_are_not_a_node() -> None:  # K-059
     snapshot = cpu_racks({"r1": (3, 3)})
-    assert decide(snapshot, workers(1, gpu=0, cpu=4)).status == solve.IMPOSSIBLE
+    assert decide(snapshot, workers(1, gpu=0, cpu=4)).status == verdicts.IMPOSSIBLE
     draft = Draft.of(snapshot, "sketch")
     assert draft.accommodate([needs(0, 4)], "") is None
     capacity = fit.capacity(draft, draft.shape(PodShape(needs(0, 4)), bound=True))
@@ -391,8 +391,8 @@ def test_a_training_that_needs_one_rack_waits_until_one_is_free() -> None:  # K-
     empty = sketch.snapshot("b1: r1=4,4 r2=4,4")
     split = replace(empty, pods=(running("b1-r1-1", 4), running("b1-r2-2", 4)))
     training = workers(2, gpu=4, required=RACK)
-    assert decide(split, training).status == solve.IMPOSSIBLE
-    assert decide(split, workers(2, gpu=4)).status == solve.PLACED  # room enough, in two pieces
+    assert decide(split, training).status == verdicts.IMPOSSIBLE
+    assert decide(split, workers(2, gpu=4)).status == verdicts.PLACED  # room enough, in two pieces
     freed = replace(empty, pods=(running("b1-r1-1", 4),))
     assert under(placed(freed, training), 2) == {"b1-r2": 2}
 
@@ -418,7 +418,7 @@ def test_workers_share_a_rack_while_the_whole_workload_shares_a_block() -> None:
     placement = placed("b1: r1=4 r2=0 | b2: r1=4 r2=1", gang(whole))
     assert under(placement, 2, "workers") == {"b2-r1": 4}
     assert under(placement, 1) == {"b2": 5}
-    assert decide("b1: r1=4 r2=0 | b2: r1=3 r2=2", gang(whole)).status == solve.IMPOSSIBLE
+    assert decide("b1: r1=4 r2=0 | b2: r1=3 r2=2", gang(whole)).status == verdicts.IMPOSSIBLE
 
 
 # ------------------------------------------------------------------------------------------------- the two samples
@@ -439,7 +439,7 @@ def test_independent_subgroups_each_have_one_rack(drawing: str) -> None:  # M-01
 
 def test_a_subgroup_without_a_home_keeps_the_other_from_starting() -> None:  # M-012 M-004
     answer = decide("b1: r1=1,1 r2=1,1 r3=1", sample1())
-    assert answer.status == solve.IMPOSSIBLE
+    assert answer.status == verdicts.IMPOSSIBLE
     assert answer.placement is None
 
 
@@ -465,7 +465,7 @@ def test_the_nested_sample_finds_its_only_combination() -> None:  # M-014 M-015
 
 
 def test_the_nested_sample_is_refused_when_its_zone_lacks_one_gpu() -> None:  # M-014
-    assert decide(ONE_WAY.replace("r2=1 )", "r2=0 )"), sample2()).status == solve.IMPOSSIBLE
+    assert decide(ONE_WAY.replace("r2=1 )", "r2=0 )"), sample2()).status == verdicts.IMPOSSIBLE
 
 
 def test_constraints_of_all_ancestors_hold_together() -> None:  # M-017
@@ -580,7 +580,7 @@ def test_equal_ranks_of_two_groups_share_a_domain(level: int, words: int) -> Non
 def test_equal_ranks_that_cannot_meet_are_refused() -> None:  # W-200
     trainers = group("trainers", pods("trainers", 2, 4), ranks=Ranks())
     samplers = group("samplers", pods("samplers", 2, 1), ranks=Ranks(with_same_rank_of="trainers", level=HOST))
-    assert decide("b1: r1=4,4 r2=1,1", gang(group("both", trainers, samplers))).status == solve.IMPOSSIBLE
+    assert decide("b1: r1=4,4 r2=1,1", gang(group("both", trainers, samplers))).status == verdicts.IMPOSSIBLE
 
 
 def test_parts_each_in_a_rack_find_some_block_for_the_whole() -> None:  # W-056

@@ -7,7 +7,7 @@ from phalanx.model.decision import Placed, Waiting
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Why
-from phalanx.place import solve
+from phalanx.place import solve, verdicts
 from tests.engine.asking import RACK, board, gang, group, pods, workers
 
 
@@ -54,7 +54,7 @@ def test_a_suspended_gang_waits_whatever_is_free() -> None:
 
 def test_a_wrong_placement_stops_the_decision_and_shows_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
     def overfull(*_: object) -> solve.Answer:
-        return solve.Answer(solve.PLACED, Placement({"workers": (("b1-r1-1", 5),)}))
+        return solve.Answer(verdicts.PLACED, Placement({"workers": (("b1-r1-1", 5),)}))
 
     monkeypatch.setattr(solve, "place", overfull)
     with pytest.raises(AssertionError, match=r"Request\(kind='Gang'.*"):

@@ -13,7 +13,7 @@ from phalanx.model.request import Request, Slice, Spread
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import HOSTNAME
-from phalanx.place import evidence, solve
+from phalanx.place import evidence, solve, verdicts
 from phalanx.place.draft import Draft
 from tests.engine.asking import BLOCK, HOST, RACK, gang, group, pods, workers
 from tests.properties.instances import FAMILIES, instance
@@ -34,7 +34,7 @@ def using(drawing: str, **taken: int) -> Snapshot:
 def why(picture: Snapshot, request: Request) -> Reason:
     draft = Draft.of(picture, request.topology)
     answer = solve.place(draft, request)
-    assert answer.status == solve.IMPOSSIBLE
+    assert answer.status == verdicts.IMPOSSIBLE
     before = draft.free.copy()
     reason = evidence.explain_refusal(draft, request, answer)
     assert np.array_equal(draft.free, before) and not draft.journal
@@ -105,7 +105,7 @@ def test_what_would_not_fit_even_without_its_level_has_no_room() -> None:  # K-0
 def test_an_undecided_answer_stays_undecided() -> None:
     draft, request = Draft.of(sketch.snapshot("r1=1"), "sketch"), gang(workers(3))
     answer = solve.place(draft, request, Policy(budget=1))
-    assert answer.status == solve.UNDECIDED
+    assert answer.status == verdicts.UNDECIDED
     reason = evidence.explain_refusal(draft, request, answer)
     assert reason.type is Why.UNDECIDED and reason.best is not None and reason.best.fits == 1
 
@@ -210,7 +210,7 @@ def test_figures_never_promise_what_was_proved_impossible(family: str) -> None:
         picture, request = instance(seed, family, tight=bool(seed % 2))
         draft = Draft.of(picture, request.topology)
         answer = solve.place(draft, request)
-        if answer.status != solve.IMPOSSIBLE:
+        if answer.status != verdicts.IMPOSSIBLE:
             continue
         reason = evidence.explain_refusal(draft, request, answer)
         rules = {"spread", "affinity", "rank"}

@@ -69,7 +69,9 @@ def test_maximal_keeps_exactly_the_vectors_that_no_other_covers() -> None:
     for _ in range(50):
         vectors = [tuple(chance.randint(0, 3) for _ in range(3)) for _ in range(chance.randint(1, 12))]
         kept = maximal(vectors)
-        covered = [v for v in set(vectors) if any(v != w and all(a <= b for a, b in zip(v, w, strict=True)) for w in vectors)]
+        covered = [
+            v for v in set(vectors) if any(v != w and all(a <= b for a, b in zip(v, w, strict=True)) for w in vectors)
+        ]
         assert sorted(kept) == sorted(set(vectors) - set(covered))
 
 
@@ -96,9 +98,15 @@ def test_the_exact_tier_agrees_with_the_oracle(chunk: int) -> None:
     verdicts = {True: 0, False: 0}
     for seed in range(chunk * 40, chunk * 40 + 40):
         chance = Random(seed)
-        drawing = f"b1: r1={chance.randint(1, 6)},{chance.randint(1, 6)} r2={chance.randint(1, 6)} r3={chance.randint(1, 4)}"
+        drawing = (
+            f"b1: r1={chance.randint(1, 6)},{chance.randint(1, 6)} r2={chance.randint(1, 6)} r3={chance.randint(1, 4)}"
+        )
         kids = tuple(
-            Group(f"g{i}", (asking(f"p{i}", chance.randint(1, 3), chance.randint(1, 3)),), required=chance.choice((None, RACK, HOST)))
+            Group(
+                f"g{i}",
+                (asking(f"p{i}", chance.randint(1, 3), chance.randint(1, 3)),),
+                required=chance.choice((None, RACK, HOST)),
+            )
             for i in range(chance.randint(1, 3))
         )
         size = chance.choice((1, 2))

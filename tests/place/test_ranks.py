@@ -60,7 +60,9 @@ def test_slices_of_two_layers_stay_whole_when_ranks_are_dealt_out(sizes: tuple[i
     whole = outer * inner
     sliced = pods("p", 2 * whole, slices=(Slice(BLOCK, outer), Slice(RACK, inner)))
     world = snapshot(f"b1: r1={whole},{whole} r2={whole} | b2: r1={whole}")
-    request = Request("Gang", "default", "x", Group("root", (sliced,), ranks=Ranks("Stripe", across=RACK)), topology="sketch")
+    request = Request(
+        "Gang", "default", "x", Group("root", (sliced,), ranks=Ranks("Stripe", across=RACK)), topology="sketch"
+    )
     answer = solve.place(Draft.of(world, "sketch"), request)
     assert answer.placement is not None
     slots = answer.placement.ranks["root"]
@@ -76,7 +78,9 @@ def test_no_order_gives_no_ranks() -> None:
 
 
 def test_balance_gives_every_rack_as_many_ranks() -> None:
-    (slots,) = ranks_of("b1: a=4,4 b=4,4", Group("root", (pods("p", 12),), ranks=Ranks("Balance", across=RACK))).values()
+    (slots,) = ranks_of(
+        "b1: a=4,4 b=4,4", Group("root", (pods("p", 12),), ranks=Ranks("Balance", across=RACK))
+    ).values()
     assert racks(slots) == "aaaaaabbbbbb"
 
 
@@ -100,7 +104,9 @@ def test_dealing_goes_on_with_those_that_have_some_left() -> None:
 
 def partners(level: int, first: int, second: int, gpus: tuple[int, int] = (1, 1)) -> Group:
     link = Ranks(with_same_rank_of="x", level=level)
-    return Group("root", (Group("x", (pods("p", first, gpus[0]),)), Group("y", (pods("q", second, gpus[1]),), ranks=link)))
+    return Group(
+        "root", (Group("x", (pods("p", first, gpus[0]),)), Group("y", (pods("q", second, gpus[1]),), ranks=link))
+    )
 
 
 @pytest.mark.parametrize("counts", [(4, 4), (4, 2), (2, 5), (1, 1)])

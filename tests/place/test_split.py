@@ -17,9 +17,7 @@ from phalanx.place.split import COMPACT, Style, descend
 BLOCK, RACK, HOST = 1, 2, 3
 
 
-def split(
-    drawing: str, quota: int, style: Style = COMPACT, units: Layers = (), limits: Layers = ()
-) -> dict[str, int]:
+def split(drawing: str, quota: int, style: Style = COMPACT, units: Layers = (), limits: Layers = ()) -> dict[str, int]:
     """Pods per node when ``quota`` pods of one device each go into the whole cluster."""
     draft = Draft.of(snapshot(drawing), "sketch")
     pod = PodShape(Resources.of({GPU: NANO}))

@@ -302,12 +302,7 @@ def ranks(chance: Random, _: World) -> Group:
         inner = [pods(f"p{i}", size, kinds[i])]
         if chance.random() < 0.35:
             inner.append(pods(f"q{i}", chance.randint(1, 3), chance.choice(kinds)))
-        order, across = chance.choice(
-            (("Consecutive", None), ("Consecutive", None), ("Stripe", RACK), ("Balance", HOST))
-        )
-        link = (
-            Ranks(order, across, f"g{chance.randrange(i)}", level) if i else chance.choice((None, Ranks(order, across)))
-        )
+        link = Ranks(with_same_rank_of=f"g{chance.randrange(i)}", level=level) if i else None
         required = chance.choice((None, None, None, RACK, BLOCK)) if level != BLOCK else None
         members.append(group(f"g{i}", *inner, required=required, ranks=link))
     if chance.random() < 0.3:
@@ -354,11 +349,18 @@ def no_topology(chance: Random, place: World) -> Group:
 
 
 def wishful(chance: Random, outer: Group, host: int) -> Group:
-    """The same groups, some with a preferred level: a wish never turns a possible placement into a refusal."""
-    members = tuple(wishful(chance, m, host) if isinstance(m, Group) else m for m in outer.members)
+    """The same groups, some with a preferred level or an order of ranks: no wish turns a possible placement into a
+    refusal."""
+    wished = replace(
+        outer, members=tuple(wishful(chance, m, host) if isinstance(m, Group) else m for m in outer.members)
+    )
     if chance.random() < 0.5:
-        return replace(outer, members=members)
-    return replace(outer, members=members, preferred=chance.randint(max(outer.required or 1, 1), host))
+        wished = replace(wished, preferred=chance.randint(max(outer.required or 1, 1), host))
+    if outer.ranks is not None:
+        order = chance.choice(("Consecutive", "Stripe", "Balance"))
+        across = None if order == "Consecutive" else chance.randint(1, host)
+        wished = replace(wished, ranks=replace(outer.ranks, order=order, across=across))
+    return wished
 
 
 # 2000M holds 16 pods of 125M, rounded to MiB it holds 15; thirds of a core and single nano-units likewise

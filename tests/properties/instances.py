@@ -24,19 +24,20 @@ _BLUEPRINTS = 8  # requests tried before a tight instance settles for a random o
 def instance(seed: int, family: str, tight: bool) -> tuple[Snapshot, Request]:
     """A small cluster and a request; at most 12 nodes, 3 levels, a handful of groups."""
     chance = Random(f"{family}:{tight}:{seed}")
+    wishes = Random(f"wishes:{family}:{tight}:{seed}")  # by itself: more wishes leave everything else as it was
     for _ in range(_BLUEPRINTS if tight else 1):
-        place, request = _blueprint(chance, family)
+        place, request = _blueprint(chance, wishes, family)
         if tight and (request_ := _tighten(chance, place, request)) is not None:
             return place.snapshot(), request_
     worlds.fill(chance, place)
     return place.snapshot(), request
 
 
-def _blueprint(chance: Random, family: str) -> tuple[worlds.World, Request]:
+def _blueprint(chance: Random, wishes: Random, family: str) -> tuple[worlds.World, Request]:
     place = worlds.world(chance, families_groups.ODD_NODE if family == "odd-quantities" else None)
     root = families.FAMILIES[family](chance, place)
-    if chance.random() < 0.2:
-        root = families_groups.wishful(chance, root, place.host)
+    if wishes.random() < 0.2:
+        root = families_groups.wishful(wishes, root, place.host)
     return place, Request("Gang", "default", family, root, topology=place.topology)
 
 

@@ -48,11 +48,9 @@ def test_solver_agrees_with_the_oracle(family: str, tight: bool) -> None:
 
 def policy(seed: int) -> Policy:
     """The default for half of the seeds; the verdict must be the same under every other."""
-    return (
-        Policy()
-        if seed % 2
-        else Policy(("pack", "spread", "balance")[seed // 2 % 3], ("reuse", "compact")[seed // 6 % 2])
-    )
+    if seed % 2:
+        return Policy()
+    return Policy(("pack", "spread", "balance")[seed // 2 % 3], ("reuse", "compact")[seed // 6 % 2])
 
 
 def _judge(tally: Tally, snapshot: Snapshot, request: Request, seed: int, name: str) -> None:

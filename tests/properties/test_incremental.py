@@ -301,7 +301,9 @@ def test_a_draft_with_a_past_answers_like_one_made_from_the_pods_of_that_moment(
     for number in range(40):
         request = mixed_request(chance, number)
         answer = solve.place(draft, request)
-        fresh = solve.place(Draft.of(_with(empty, [p for _, pods in standing for p in pods]), request.topology), request)
+        fresh = solve.place(
+            Draft.of(_with(empty, [p for _, pods in standing for p in pods]), request.topology), request
+        )
         assert (answer.status, answer.placement) == (fresh.status, fresh.placement), f"decision {number}"
         if answer.placement is not None and chance.random() < 0.7:
             solve.commit(draft, answer)

@@ -9,8 +9,9 @@ import pytest
 from phalanx.model.placement import Placement
 from phalanx.model.request import Group, PodSet, Request
 from phalanx.model.snapshot import Snapshot
+from phalanx.place import verify_pods
 from phalanx.place.verify import verify
-from phalanx.testing import brute, oracle
+from phalanx.testing import brute, oracle, oracle_pods
 from tests.properties import families, families_groups, worlds
 
 SEEDS = 30  # per family: 28 families make some eight hundred instances
@@ -72,6 +73,21 @@ def test_verify_and_brute_force_agree_on_any_placement(family: str) -> None:
             good = brute.valid(snapshot, request, counts)
             broken = verify(snapshot, request, placement)
             assert good == (not broken), f"family {family}, seed {seed}: {counts} {broken} {request.root}"
+
+
+@pytest.mark.parametrize("family", ["selectors", "taints"])
+def test_three_readings_agree_on_every_node_filter(family: str) -> None:
+    admitted = 0
+    for seed in range(10 * SEEDS):
+        snapshot, request = tiny(seed, family)
+        for node in snapshot.nodes:
+            for pod_set in request.root.pod_sets():
+                shape = pod_set.shape
+                answers = {verify_pods.admits(shape.filter, node), oracle_pods.admits(shape.filter, node)}
+                answers.add(brute.admits(shape, node))
+                assert len(answers) == 1, f"family {family}, seed {seed}: {shape.filter} {node}"
+                admitted += answers == {True}
+    assert admitted > 100
 
 
 def _counts(placement: Placement) -> dict[str, dict[str, int]]:

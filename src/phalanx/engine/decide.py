@@ -6,7 +6,7 @@ from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Reason, Why
 from phalanx.model.request import Request
-from phalanx.place import evidence, solve, verify
+from phalanx.place import evidence, solve, verdicts, verify
 
 
 def decide(board: Board, request: Request, policy: Policy = Policy()) -> Decision:
@@ -25,7 +25,7 @@ def decide(board: Board, request: Request, policy: Policy = Policy()) -> Decisio
         return Placed(request, answer.placement, work=answer.work)
     # nowhere: why
     reason = evidence.explain_refusal(board.draft(request.topology), request, answer)
-    return Waiting(request, reason, proved=answer.status == solve.IMPOSSIBLE, work=answer.work)
+    return Waiting(request, reason, proved=answer.status == verdicts.IMPOSSIBLE, work=answer.work)
 
 
 def attempt(board: Board, request: Request, policy: Policy) -> solve.Answer:

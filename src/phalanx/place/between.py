@@ -153,9 +153,7 @@ def _away_from_running(draft: Draft, term: PodTerm) -> Flags:
 
 def _apart(draft: Draft, term: PodTerm, pod_set: PodSet, sets: list[PodSet]) -> list[Rule]:
     classes = classes_of(draft, term.key)
-    return [
-        Apart(classes, pod_set.name, other.name) for other in sets if _means(term, term.namespaces, other.shape)
-    ]
+    return [Apart(classes, pod_set.name, other.name) for other in sets if _means(term, term.namespaces, other.shape)]
 
 
 def _even(draft: Draft, rule: SpreadRule, pod_set: PodSet, sets: list[PodSet], number: str) -> Even:

@@ -47,7 +47,7 @@ def _each_shape_fits(draft: Draft, unit: Unit) -> Flags:
 def _resources_suffice(draft: Draft, unit: Unit) -> Flags:
     free = fit.sums(draft, unit.level)
     asked = unit.demand.nonzero()[0]
-    return (free[asked] >= unit.demand[asked][:, None]).all(axis=0)
+    return np.asarray((free[asked] >= unit.demand[asked][:, None]).all(axis=0), dtype=bool)
 
 
 def _kids_find_homes(draft: Draft, unit: Unit) -> Flags:
@@ -81,7 +81,7 @@ def _of_one_shape(kids: list[Unit]) -> dict[object, list[Unit]]:
     found: dict[object, list[Unit]] = {}
     for kid in kids:
         if len(kid.totals) == 1:
-            (leaf, _count), = kid.totals.values()
+            ((leaf, _count),) = kid.totals.values()
             found.setdefault((leaf.shape.key, kid.level), []).append(kid)
     return {key: members for key, members in found.items() if len({m.likeness for m in members}) > 1}
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.model.request import Group, PodSet, Request
-from phalanx.place.between import Apart, Between, Beside, Classes, Even
+from phalanx.place.between import Apart, Beside, Between, Classes, Even
 from phalanx.place.choices import Choices, Key, Question
 from phalanx.place.draft import Draft, Shape
 from phalanx.place.plan import Ceiling, Exclusion, Leaf, Plan, Unit, Window
@@ -141,7 +141,9 @@ class Builder:
         shape = self._shape(pod_set, bound)
         return self._add_leaf(unit, (pod_set.name,), count, shape, slice_units(pod_set))
 
-    def _add_leaf(self, unit: Unit, sets: tuple[str, ...], count: int, shape: Shape, units: tuple[tuple[int, int], ...] = ()) -> Leaf:
+    def _add_leaf(
+        self, unit: Unit, sets: tuple[str, ...], count: int, shape: Shape, units: tuple[tuple[int, int], ...] = ()
+    ) -> Leaf:
         leaf = Leaf(len(self.leaves), count, shape, sets, units, home=unit.level)
         self.leaves.append(leaf)
         unit.loose.append(leaf)
@@ -219,7 +221,9 @@ class Builder:
             if count:
                 self._leaf(unit, pod_set, count, True)
 
-    def _bundles(self, groups: list[Group], ranks: dict[str, list[str]], first: int, level: int, homes: dict[str, Unit]) -> None:
+    def _bundles(
+        self, groups: list[Group], ranks: dict[str, list[str]], first: int, level: int, homes: dict[str, Unit]
+    ) -> None:
         sets = {s.name: s for g in groups for s in g.pod_sets()}
         tally: dict[tuple[str, ...], int] = {}
         finest: dict[tuple[str, ...], Unit] = {}
@@ -283,7 +287,9 @@ class Builder:
         single = len(leaves) == 1 and len(leaves[0].parts) == 1
         if single:
             leaf = leaves[0]
-            leaf.limits = tuple(sorted({**dict(leaf.limits), level: min(most, dict(leaf.limits).get(level, most))}.items()))
+            leaf.limits = tuple(
+                sorted({**dict(leaf.limits), level: min(most, dict(leaf.limits).get(level, most))}.items())
+            )
             leaf.alone = True
         else:
             self.ceilings.append(Ceiling(level, tuple(leaves), most))
@@ -522,7 +528,9 @@ class Builder:
                 needy = np.flatnonzero(window.low)
                 mask &= (tree.domain[level] == needy[0]) & bool(len(needy) == 1 and window.low[needy[0]] <= leaf.count)
         if not mask.all():
-            leaf.shape = self.draft.local_shape(leaf.shape, ("wide", leaf.number, self.draft.version, mask.tobytes()), mask)
+            leaf.shape = self.draft.local_shape(
+                leaf.shape, ("wide", leaf.number, self.draft.version, mask.tobytes()), mask
+            )
 
     def _stay_with_lower_bounds(self, leaf: Leaf) -> None:
         """Pods demanded in some domain bring the leaf's whole unit there: one domain, or none at all."""
@@ -545,7 +553,11 @@ class Builder:
             if exclusion.level <= root.level and exclusion.first.count and exclusion.second.count:
                 self.impossible = True
         for ceiling in self.ceilings:
-            if ceiling.level <= root.level and isinstance(ceiling.most, int) and sum(x.count for x in ceiling.leaves) > ceiling.most:
+            if (
+                ceiling.level <= root.level
+                and isinstance(ceiling.most, int)
+                and sum(x.count for x in ceiling.leaves) > ceiling.most
+            ):
                 self.impossible = True
 
 

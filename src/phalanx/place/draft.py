@@ -222,7 +222,9 @@ class Draft:
             need[row] = 1
         rows = np.array(sorted(need), dtype=np.int64)
         score = self.score(pod.filter) if pod.filter.preferred else None
-        return Shape(key, rows, np.array([need[int(r)] for r in rows], dtype=np.int64), self.mask(pod.filter, bound), score)
+        return Shape(
+            key, rows, np.array([need[int(r)] for r in rows], dtype=np.int64), self.mask(pod.filter, bound), score
+        )
 
     def local_shape(self, shape: Shape, key: object, mask: Flags) -> Shape:
         """The same pod on fewer nodes, for one decision only."""
@@ -300,7 +302,9 @@ class Draft:
             users[node, port.ip] = users.get((node, port.ip), 0) + step
             for name, row in self.row.items():
                 parts = name.removeprefix("port ").split("/", 2) if name.startswith("port ") else []
-                if parts[:2] == [port.protocol, str(port.port)] and (parts[2] in (port.ip, "0.0.0.0") or port.ip == "0.0.0.0"):
+                if parts[:2] == [port.protocol, str(port.port)] and (
+                    parts[2] in (port.ip, "0.0.0.0") or port.ip == "0.0.0.0"
+                ):
                     self.free[row, node] -= step
 
     # ---- taking and undoing -------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from phalanx.model.nodes import LabelSelector, PodShape
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import DomainEvidence, Obstacle, Reason, Why
 from phalanx.model.request import Group, PodSet, Request, Spread
-from phalanx.place import between, build, filters, fit, solve
+from phalanx.place import between, build, filters, fit, solve, verdicts
 from phalanx.place.draft import TOTAL_MAX, Draft, Shape
 from phalanx.place.pods import selects
 
@@ -39,7 +39,7 @@ NODES_CHANGE = ("NodeAdded", "NodeChanged")
 def explain_refusal(draft: Draft, request: Request, answer: solve.Answer) -> Reason:
     """The dominant reason for an answer that is not a placement. The draft is left as it was."""
     whole = Culprit(request, (), request.root)
-    if answer.status == solve.UNDECIDED:
+    if answer.status == verdicts.UNDECIDED:
         return _told(draft, whole, Why.UNDECIDED, ROOM_COMES)
     barred = next(_barred(draft, request), None)
     if barred is not None:
@@ -147,11 +147,11 @@ class _Ask:
         """Whether that was proved; a question that is too dear is answered with no."""
         key = (id(draft), build.likeness(request.root))
         if key not in self.known:
-            self.known[key] = self._status(draft, request) == solve.IMPOSSIBLE
+            self.known[key] = self._status(draft, request) == verdicts.IMPOSSIBLE
         return self.known[key]
 
     def placed(self, draft: Draft, request: Request) -> bool:
-        return self._status(draft, request) == solve.PLACED
+        return self._status(draft, request) == verdicts.PLACED
 
     def _status(self, draft: Draft, request: Request) -> str:
         answer = solve.place(draft, request, Policy(budget=self.left))

@@ -13,93 +13,21 @@ and keep them closed downwards: pods that a lower bound demands are set aside wh
 counted off from what is asked above.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.place.asked import Types, attribute, counted, realise
 from phalanx.place.budget import Budget, BudgetSpent
-from phalanx.place.draft import Draft, Shape
+from phalanx.place.draft import Draft
 from phalanx.place.greedy import Found
-from phalanx.place.plan import Leaf, Plan, Unit
+from phalanx.place.plan import Leaf, Plan
+from phalanx.place.tables import CELLS_MAX, Table, Vector, grid_maximal, lowered, maximal, windowed, without
 
 Ints = npt.NDArray[np.int64]
-Vector = tuple[int, ...]
 
-CELLS_MAX = 2_000_000  # of one table; larger ones are not built (16 MB)
 PATTERNS_MAX = 20_000  # of one node
-
-
-@dataclass(slots=True, eq=False)
-class Type:
-    """Something a domain is asked for. ``level`` None: a pod; else opened inside one domain of that level."""
-
-    number: int
-    level: int | None
-    content: dict[int, int]
-    shape: Shape | None = None
-    leaf: Leaf | None = None
-
-
-class Types:
-    """All types of a plan, equal ones once."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.all: list[Type] = []
-        self._known: dict[object, int] = {}
-        self.root = self.unit(plan.root, 0)
-
-    def _intern(self, key: object, level: int | None, content: dict[int, int], leaf: Leaf | None) -> int:
-        if key not in self._known:
-            self._known[key] = len(self.all)
-            shape = leaf.shape if leaf is not None else None
-            self.all.append(Type(len(self.all), level, content, shape, leaf))
-        return self._known[key]
-
-    def pod(self, leaf: Leaf) -> int:
-        key = ("pod", leaf.shape.key, leaf.number if leaf.alone else None)
-        return self._intern(key, None, {}, leaf)
-
-    def of_leaf(self, leaf: Leaf, above: int) -> tuple[int, int]:
-        """(type, how many): the outermost slices of a leaf, or its pods."""
-        inner, size = self.pod(leaf), 1
-        for level, number in reversed(leaf.units):
-            if level > above:
-                key = ("slice", level, number, inner)
-                inner, size = self._intern(key, level, {inner: number // size}, None), number
-        return inner, leaf.count // size
-
-    def unit(self, unit: Unit, above: int) -> int:
-        level = max(unit.level, above)
-        content: dict[int, int] = {}
-        for leaf in unit.loose:
-            if leaf.count:
-                kind, number = self.of_leaf(leaf, level)
-                content[kind] = content.get(kind, 0) + number
-        for kid in unit.kids:
-            kind = self.unit(kid, level)
-            content[kind] = content.get(kind, 0) + 1
-        return self._intern(("unit", level, tuple(sorted(content.items()))), level, content, None)
-
-    def opened(self, level: int, wanted: dict[int, int]) -> dict[int, int]:
-        """What children of a domain of ``level`` are asked for when the domain is asked for ``wanted``."""
-        below: dict[int, int] = {}
-        todo = list(wanted.items())
-        while todo:
-            kind, number = todo.pop()
-            found = self.all[kind]
-            if found.level is not None and found.level <= level:
-                todo += [(inner, count * number) for inner, count in found.content.items()]
-            else:
-                below[kind] = below.get(kind, 0) + number
-        return below
-
-    def pods_in(self, kind: int, pod: int) -> int:
-        """How many pods of one pod type a type holds."""
-        if kind == pod:
-            return 1
-        return sum(count * self.pods_in(inner, pod) for inner, count in self.all[kind].content.items())
 
 
 @dataclass(slots=True)
@@ -116,7 +44,8 @@ class Scope:
 
 @dataclass(slots=True, eq=False)
 class Bound:
-    """One leaf's window on one level, in the types visible there: column, pods per unit, shift and ceiling per domain."""
+    """One leaf's window on one level, in the types visible there: its column, and per domain what is set aside and the
+    most."""
 
     column: int
     low: Ints
@@ -199,7 +128,9 @@ class Exact:
         own[here.start : here.stop] = np.maximum(low - already, 0)[here.start : here.stop]
         return own
 
-    def _scope(self, level: int, wanted: dict[int, int], below: dict[int, int], shifted: dict[int, dict[int, int]]) -> Scope:
+    def _scope(
+        self, level: int, wanted: dict[int, int], below: dict[int, int], shifted: dict[int, dict[int, int]]
+    ) -> Scope:
         def less(kind: int, number: int, at: int) -> int:
             return number - shifted.get(kind, {}).get(at, 0)
 
@@ -239,7 +170,7 @@ class Exact:
     def _add_bound(self, pod: int, level: int, high: Ints | None, own: Ints | None, inside: Ints) -> None:
         tree = self.tree
         visible = [(i, self.types.pods_in(kind, pod)) for i, kind in enumerate(self.scopes[level].below)]
-        (column, per_unit), = [(i, per) for i, per in visible if per]
+        ((column, per_unit),) = [(i, per) for i, per in visible if per]
         if own is not None and own.any() and per_unit != 1:
             raise BudgetSpent  # a lower bound below a slice: not expressible here, so not decided
         count = tree.count(level)
@@ -376,7 +307,7 @@ class Exact:
             if ceiling.level == level and ruled:
                 ruled = self._under(level, domain, ruled, ceiling.leaves, ceiling.at(domain))
         for bound in self.bounds.get(level, ()):
-            ruled = _windowed(ruled, bound.column, int(bound.low[domain]), int(bound.high[domain]))
+            ruled = windowed(ruled, bound.column, int(bound.low[domain]), int(bound.high[domain]))
         return ruled if ruled is vectors else maximal(ruled)
 
     def _columns(self, level: int, leaf: Leaf) -> tuple[int, int]:
@@ -405,19 +336,21 @@ class Exact:
         if a < 0 or b < 0:
             return vectors
         if a == b:  # both lie in one unit, which would bring them together
-            return [_without(v, a) for v in vectors]
+            return [without(v, a) for v in vectors]
         must_a, must_b = self._aside_in(level, domain, first) > 0, self._aside_in(level, domain, second) > 0
         if must_a and must_b:
             return []
         out = []
         for vector in vectors:
             if not must_a:
-                out.append(_without(vector, a))
+                out.append(without(vector, a))
             if not must_b:
-                out.append(_without(vector, b))
+                out.append(without(vector, b))
         return out
 
-    def _under(self, level: int, domain: int, vectors: list[Vector], leaves: tuple[Leaf, ...], most: int) -> list[Vector]:
+    def _under(
+        self, level: int, domain: int, vectors: list[Vector], leaves: tuple[Leaf, ...], most: int
+    ) -> list[Vector]:
         weights: dict[int, int] = {}
         left = most
         for leaf in leaves:
@@ -432,8 +365,7 @@ class Exact:
             return []
         out: list[Vector] = []
         for vector in vectors:
-            for lowered in _lowered(vector, sorted(weights.items()), left):
-                out.append(lowered)
+            out.extend(lowered(vector, sorted(weights.items()), left))
             self.budget.spend(len(out))
         return maximal(out)
 
@@ -454,7 +386,7 @@ class Exact:
         good = np.zeros(len(wanted), dtype=bool)
         for vector in vectors:
             good |= (need <= np.array(vector)).all(axis=1)
-        return maximal([tuple(v) for v in wanted[good].tolist()]) if cells <= 64 else _grid_maximal(good.reshape(shape))
+        return maximal([tuple(v) for v in wanted[good].tolist()]) if cells <= 64 else grid_maximal(good.reshape(shape))
 
     # ---- answer and placement -----------------------------------------------------------------------
 
@@ -530,6 +462,7 @@ class Exact:
         total = sum(int(own.sum()) for (pod, at), own in self.aside.items() if pod == kind and at >= level)
         return count - total
 
+
 @dataclass(slots=True, eq=False)
 class Step:
     """One merge: the child, what it holds, and the table before it."""
@@ -537,153 +470,3 @@ class Step:
     kid: int
     vectors: list[Vector]
     before: "Table"
-
-
-class Table:
-    """For every vector over all types but the most numerous one: how many of that one still fit, or -1."""
-
-    __slots__ = ("axis", "cells", "most", "others", "values")
-
-    def __init__(self, most: list[int], axis: int, values: Ints) -> None:
-        self.most, self.axis, self.values = most, axis, values
-        self.others = [i for i in range(len(most)) if i != axis]
-        self.cells = values.size
-
-    @staticmethod
-    def empty(most: list[int]) -> "Table":
-        axis = max(range(len(most)), key=lambda i: most[i])
-        shape = tuple(most[i] + 1 for i in range(len(most)) if i != axis) or (1,)
-        if np.prod(shape, dtype=np.float64) > CELLS_MAX:
-            raise BudgetSpent
-        values = np.full(shape, -1, dtype=np.int64)
-        values[(0,) * len(shape)] = 0
-        return Table(most, axis, values)
-
-    @property
-    def full(self) -> bool:
-        return bool(self.values[tuple(s - 1 for s in self.values.shape)] >= self.most[self.axis])
-
-    def reaches(self, wanted: list[int]) -> bool:
-        return bool(self.values[tuple(wanted[i] for i in self.others) or (0,)] >= wanted[self.axis])
-
-    def plus(self, vectors: list[Vector]) -> "Table":
-        """The table once one more child is there that holds any one of ``vectors``."""
-        best: Ints | None = None
-        for vector in vectors:
-            moved = self.values
-            if self.others:
-                picks = [
-                    np.maximum(np.arange(size) - vector[i], 0)
-                    for size, i in zip(self.values.shape, self.others, strict=True)
-                ]
-                moved = self.values[np.ix_(*picks)]
-            gain = vector[self.axis]
-            if gain:
-                moved = np.where(moved >= 0, np.minimum(moved + gain, self.most[self.axis]), -1)
-            best = moved if best is None else np.maximum(best, moved)
-        return Table(self.most, self.axis, self.values if best is None else best)
-
-    def maximal(self) -> list[Vector]:
-        keep = self.values >= 0
-        for dim in range(self.values.ndim):
-            lower: list[slice] = [slice(None)] * self.values.ndim
-            upper: list[slice] = [slice(None)] * self.values.ndim
-            lower[dim], upper[dim] = slice(0, -1), slice(1, None)
-            keep[tuple(lower)] &= self.values[tuple(lower)] > self.values[tuple(upper)]
-        out = []
-        for cell in np.argwhere(keep).tolist():
-            vector = [0] * len(self.most)
-            for i, x in zip(self.others, cell, strict=False):
-                vector[i] = x
-            vector[self.axis] = int(self.values[tuple(cell)])
-            out.append(tuple(vector))
-        return out
-
-
-def realise(
-    types: Types, level: int, kind: int, pool: dict[int, list[object]], left: Callable[[int, int, int], int] | None = None
-) -> object:
-    """One of a type, made of what is in the pool: a node number, or for an opened type its content."""
-    found = types.all[kind]
-    if found.level is None or found.level > level:
-        return pool[kind].pop()
-    return {
-        inner: [
-            realise(types, level, inner, pool, left)
-            for _ in range(count if left is None else min(count, left(level, inner, count)))
-        ]
-        for inner, count in found.content.items()
-    }
-
-
-def attribute(types: Types, unit: Unit, level: int, content: object, placed: dict[int, list[int]]) -> None:
-    """Hands what a unit became to its own leaves and kids."""
-    assert isinstance(content, dict)
-    level = max(unit.level, level)
-    for leaf in unit.loose:
-        if leaf.count:
-            kind, number = types.of_leaf(leaf, level)
-            items = content[kind]
-            for _ in range(min(number, len(items))):
-                placed[leaf.number] += _flat(items.pop())
-    for kid in unit.kids:
-        attribute(types, kid, level, content[types.unit(kid, level)].pop(), placed)
-
-
-def maximal(vectors: list[Vector]) -> list[Vector]:
-    """The vectors that no other one covers, in falling order."""
-    kept: list[Vector] = []
-    for vector in sorted(set(vectors), reverse=True):
-        if not any(all(a >= b for a, b in zip(other, vector, strict=True)) for other in kept):
-            kept.append(vector)
-    return kept
-
-
-def _grid_maximal(good: npt.NDArray[np.bool_]) -> list[Vector]:
-    """Maximal true cells of a grid that is closed downwards."""
-    keep = good.copy()
-    for dim in range(good.ndim):
-        lower: list[slice] = [slice(None)] * good.ndim
-        upper: list[slice] = [slice(None)] * good.ndim
-        lower[dim], upper[dim] = slice(0, -1), slice(1, None)
-        keep[tuple(lower)] &= ~good[tuple(upper)]
-    return [tuple(v) for v in np.argwhere(keep).tolist()]
-
-
-def _windowed(vectors: list[Vector], column: int, low: int, high: int) -> list[Vector]:
-    """At most ``high`` of a column; ``low`` of it set aside, or the vector is no use."""
-    out = []
-    for vector in vectors:
-        held = min(vector[column], high)
-        if held >= low:
-            out.append((*vector[:column], held - low, *vector[column + 1 :]))
-    return out
-
-
-def _without(vector: Vector, column: int) -> Vector:
-    return (*vector[:column], 0, *vector[column + 1 :])
-
-
-def _lowered(vector: Vector, weights: list[tuple[int, int]], most: int) -> Iterator[Vector]:
-    """Maximal vectors below ``vector`` whose weighted sum over some columns is at most ``most``."""
-    if not weights:
-        yield vector
-        return
-    (column, weight), rest = weights[0], weights[1:]
-    fits = min(vector[column], most // weight)
-    lowest = fits if not rest else 0
-    for number in range(fits, lowest - 1, -1):
-        changed = (*vector[:column], number, *vector[column + 1 :])
-        yield from _lowered(changed, rest, most - number * weight)
-
-
-def _flat(item: object) -> list[int]:
-    if isinstance(item, dict):
-        return [node for inner in item.values() for part in inner for node in _flat(part)]
-    assert isinstance(item, int)
-    return [item]
-
-
-def counted(nodes: list[int]) -> tuple[Ints, Ints]:
-    unique, counts = np.unique(np.array(nodes, dtype=np.int64), return_counts=True)
-    return unique, counts.astype(np.int64)

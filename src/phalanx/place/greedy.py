@@ -136,7 +136,7 @@ class Greedy:
         lows = [(at, window.low) for at, window in leaf.windows.items() if window.low is not None]
         if len(lows) > 1 or leaf.units:
             return None
-        (at, low), = lows
+        ((at, low),) = lows
         trail = len(self.trail)
         capacity = leaf.capacity(self.draft, level)
         for number in self.draft.tree.within(level, domain, at) if at >= level else ():

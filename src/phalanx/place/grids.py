@@ -9,18 +9,20 @@ the rules where they nest with it; classes that cross each other are not for thi
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.place.asked import Types, attribute, counted, realise
 from phalanx.place.between import Apart, Beside, Even, Rule
 from phalanx.place.budget import Budget, BudgetSpent
 from phalanx.place.choices import Choices
 from phalanx.place.draft import Draft
-from phalanx.place.exact import CELLS_MAX, Types, attribute, counted, realise
 from phalanx.place.fit import capacity
 from phalanx.place.greedy import Found
-from phalanx.place.plan import Leaf, Plan
+from phalanx.place.plan import Ceiling, Exclusion, Leaf, Plan, Window
+from phalanx.place.tables import CELLS_MAX
 
 Ints = npt.NDArray[np.int64]
 Grid = npt.NDArray[np.bool_]
@@ -71,10 +73,10 @@ class Grids:
 
     def _part_tree(self, rules: list[Rule]) -> Part:
         filters: dict[frozenset[int], list[Filter]] = {}
-        for nodes, rule in [*self._bounds(), *(pair for rule in rules for pair in self._classes(rule))]:
+        for nodes, kept in [*self._bounds(), *(pair for rule in rules for pair in self._classes(rule))]:
             if nodes:
-                filters.setdefault(nodes, []).append(rule)
-            elif not bool(np.all(rule(lambda name: np.zeros(1, dtype=np.int64)))):
+                filters.setdefault(nodes, []).append(kept)
+            elif not bool(np.all(kept(lambda name: np.zeros(1, dtype=np.int64)))):
                 self.fixed_wrong = True
         needed: list[tuple[frozenset[int], int]] = []
         for at in range(self.level, self.tree.host + 1):
@@ -87,7 +89,10 @@ class Grids:
     def _nest(self, needed: list[tuple[frozenset[int], int]], filters: dict[frozenset[int], list[Filter]]) -> Part:
         """The sets as a tree by inclusion; ``Crossing`` if two overlap. Of equal sets the wider level is outside."""
         domains = {nodes for nodes, _ in needed}
-        sets: list[tuple[frozenset[int], int | None]] = [*needed, *((nodes, None) for nodes in filters if nodes not in domains)]
+        sets: list[tuple[frozenset[int], int | None]] = [
+            *needed,
+            *((nodes, None) for nodes in filters if nodes not in domains),
+        ]
         sets.sort(key=lambda entry: (-len(entry[0]), min(entry[0]), entry[1] or 0))
         root: Part | None = None
         for nodes, level in sets:
@@ -103,17 +108,14 @@ class Grids:
         """Windows, limits, ceilings and exclusions of the plan as filters on domains."""
         out: list[tuple[frozenset[int], Filter]] = []
         for leaf in self.plan.leaves:
-            bounds = {at: (w.low, w.high) for at, w in leaf.windows.items()}
-            for at, window in bounds.items():
-                out += self._per_domain(at, lambda d, w=window, x=leaf: _within(_leaf(x), w[0], w[1], d))  # type: ignore[misc]
+            for at, window in leaf.windows.items():
+                out += self._per_domain(at, partial(_within, _leaf(leaf), window))
             for at, most in leaf.limits:
-                out += self._per_domain(at, lambda d, m=most, x=leaf: lambda t: t(_leaf(x)) <= m)  # type: ignore[misc]
+                out += self._per_domain(at, partial(_at_most, _leaf(leaf), most))
         for ceiling in self.plan.ceilings:
-            names = [_leaf(x) for x in ceiling.leaves]
-            out += self._per_domain(ceiling.level, lambda d, c=ceiling, n=names: lambda t: sum(t(x) for x in n) <= c.at(d))  # type: ignore[misc]
+            out += self._per_domain(ceiling.level, partial(_under, ceiling))
         for exclusion in self.plan.exclusions:
-            a, b = _leaf(exclusion.first), _leaf(exclusion.second)
-            out += self._per_domain(exclusion.level, lambda d, a=a, b=b: lambda t: (t(a) == 0) | (t(b) == 0))  # type: ignore[misc]
+            out += self._per_domain(exclusion.level, partial(_not_both, exclusion))
         return out
 
     def _per_domain(self, level: int, make: Callable[[int], Filter]) -> list[tuple[frozenset[int], Filter]]:
@@ -202,7 +204,9 @@ class Grids:
             for row, amount in zip(pod.rows.tolist(), pod.need.tolist(), strict=True):
                 # clipped so that absurd amounts cannot overflow: beyond the node's room all are alike
                 room = max(int(self.draft.free[row, node]), 0)
-                need[row] = need.get(row, np.zeros(shape, np.int64)) + np.minimum(numbers[axis], room // amount + 1) * amount
+                need[row] = (
+                    need.get(row, np.zeros(shape, np.int64)) + np.minimum(numbers[axis], room // amount + 1) * amount
+                )
         for row, asked in need.items():
             fits &= asked <= max(int(self.draft.free[row, node]), 0)
         return fits
@@ -230,7 +234,8 @@ class Grids:
         opening = np.array([[self.types.opened(level, {kind: 1}).get(c, 0) for c in columns] for kind, _ in asked])
         wanted = np.indices(shape).reshape(len(shape), -1).T
         need = wanted @ opening
-        return grid[tuple(need.T)].reshape(shape)
+        opened: Grid = grid[tuple(need.T)].reshape(shape)
+        return opened
 
     def _totals(self, below: list[tuple[int, int]], shape: tuple[int, ...]) -> Totals:
         numbers = np.indices(shape)
@@ -262,7 +267,9 @@ class Grids:
         if part.level is None or self.asked[part.level] == below:
             target = list(wanted)
         else:
-            opened = self.types.opened(part.level, {k: n for (k, _), n in zip(self.asked[part.level], wanted, strict=True)})
+            opened = self.types.opened(
+                part.level, {k: n for (k, _), n in zip(self.asked[part.level], wanted, strict=True)}
+            )
             target = [opened.get(kind, 0) for kind in columns]
         pool: dict[int, list[object]] = {kind: [] for kind in columns}
         if part.level == self.tree.host:
@@ -321,7 +328,7 @@ class SplitGrids(Grids):
                     kind = self.types.pod(replace(leaf, shape=shape))
                     self.variants[kind] = tuple(variant)
                     asked.append((kind, most))
-        return {at: asked for at in range(self.level, self.tree.host + 2)}
+        return dict.fromkeys(range(self.level, self.tree.host + 2), asked)
 
     def solve(self) -> Found | None:
         if self.fixed_wrong or not self.asked[self.level]:
@@ -347,7 +354,7 @@ class SplitGrids(Grids):
 
     def _each(self, rule: Rule, inside: list[Totals]) -> Grid:
         kept = [self._filter(rule, code)(totals) for code, totals in enumerate(inside)]
-        return np.logical_and.reduce(kept)
+        return np.asarray(np.logical_and.reduce(kept), dtype=bool)
 
     def _level(self, rule: Even, inside: list[Totals]) -> Grid:
         """Evenness judged on all classes at once: here their totals are known, nothing has to be assumed."""
@@ -410,10 +417,24 @@ def _sum(totals: Totals, names: tuple[str, ...]) -> Ints:
     return sum((totals(name) for name in names[1:]), totals(names[0])) if names else np.zeros_like(totals("\0"))
 
 
-def _within(name: str, low: Ints | None, high: Ints | None, domain: int) -> Filter:
-    least = 0 if low is None else int(low[domain])
-    most = 2**60 if high is None else int(high[domain])
-    return lambda t: (t(name) >= least) & (t(name) <= most)
+def _within(name: str, window: Window, domain: int) -> Filter:
+    least = 0 if window.low is None else int(window.low[domain])
+    most = 2**60 if window.high is None else int(window.high[domain])
+    return lambda totals: (totals(name) >= least) & (totals(name) <= most)
+
+
+def _at_most(name: str, most: int, _domain: int) -> Filter:
+    return lambda totals: totals(name) <= most
+
+
+def _under(ceiling: Ceiling, domain: int) -> Filter:
+    names = tuple(_leaf(leaf) for leaf in ceiling.leaves)
+    return lambda totals: _sum(totals, names) <= ceiling.at(domain)
+
+
+def _not_both(exclusion: Exclusion, _domain: int) -> Filter:
+    first, second = _leaf(exclusion.first), _leaf(exclusion.second)
+    return lambda totals: (totals(first) == 0) | (totals(second) == 0)
 
 
 def _even(rule: Even, totals: Totals, running: int, least: int) -> Grid:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.topology import Tree
 from phalanx.place.between import Apart, Beside, Even, Rule
 from phalanx.place.choices import Choices
 from phalanx.place.plan import Plan
-from phalanx.model.topology import Tree
 
 Ints = npt.NDArray[np.int64]
 Counts = Mapping[str, tuple[Ints, Ints]]  # pod set -> (nodes, pods on each)

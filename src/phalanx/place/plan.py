@@ -113,7 +113,7 @@ class Exclusion:
 
 @dataclass(slots=True, eq=False)
 class Ceiling:
-    """Of all these leaves together at most ``most`` pods (one number, or one per domain) in each domain of ``level``."""
+    """Of all these leaves together at most ``most`` pods (one number, or one a domain) in each domain of ``level``."""
 
     level: int
     leaves: tuple[Leaf, ...]

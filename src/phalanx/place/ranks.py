@@ -123,7 +123,9 @@ def _bundle_domains(domain: Ints, built: Built, found: Found) -> dict[tuple[str,
     return {key: sorted(domains) for key, domains in out.items()}
 
 
-def _take(left: list[int], domain: Ints, wanted: int | None, bundles: dict[tuple[str, ...], list[int]], name: str) -> int:
+def _take(
+    left: list[int], domain: Ints, wanted: int | None, bundles: dict[tuple[str, ...], list[int]], name: str
+) -> int:
     """A pod of a set in the wanted domain; without one, a pod that no bundle still needs."""
     if wanted is None:
         reserved: dict[int, int] = {}

@@ -1,14 +1,12 @@
 """One request on one draft: placed, impossible (proved) or undecided (the budget ran out).
 
-    preferences      all of them at once; if that fails the required levels only, then tightened outer first
-      counts         every pod wanted; else the minimum, then as many more as fit
-        questions    assumptions that rules between pods need, in turn
-          T0 bounds -> T1 greedy -> T2a prices -> T2b exact
+preferences      all of them at once; if that fails the required levels only, then tightened outer first
+  counts         every pod wanted; else the minimum, then as many more as fit
+    questions    assumptions that rules between pods need, in turn
+      T0 bounds -> T1 greedy -> T2a prices -> T2b exact
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,26 +14,16 @@ import numpy.typing as npt
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.problems import Problem
-from phalanx.model.request import Group, PodSet, Request
-from phalanx.place import between, bounds, choose, fit, mend, nudge, prices
-from phalanx.place.between import Rule
-from phalanx.place.budget import Budget, BudgetSpent
-from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built, slice_units
-from phalanx.place.choices import NOTHING_CHOSEN, Choices
-from phalanx.place.choose import ORDERS
+from phalanx.model.request import Request
+from phalanx.place.budget import Budget
+from phalanx.place.build import Built
 from phalanx.place.draft import Draft, Shape
-from phalanx.place.exact import Exact
-from phalanx.place.greedy import VARIANTS, Found, Greedy
-from phalanx.place.grids import Crossing, Grids, SplitGrids, leasts
-from phalanx.place.plan import Plan, complete, reference_node
+from phalanx.place.greedy import Found
 from phalanx.place.ranks import assign
-from phalanx.place.split import Style, descend
+from phalanx.place.search import Search, by_set
+from phalanx.place.verdicts import INVALID, PLACED
 
 Ints = npt.NDArray[np.int64]
-
-PLACED, IMPOSSIBLE, UNDECIDED, INVALID = "placed", "impossible", "undecided", "invalid"
-MENDS_MAX = 60  # rules mended one inside the other before a branch is given up as undecided
-STEP = 20_000  # work units that building and bounding a plan stand for: about a millisecond
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,15 +47,6 @@ class Answer:
     problem: Problem | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Outcome:
-    """The verdict of one attempt."""
-
-    status: str
-    built: Built | None = None
-    found: Found = field(default_factory=dict)
-
-
 def place(draft: Draft, request: Request, policy: Policy = Policy()) -> Answer:
     """Decides one request. The draft is left as it was; ``commit`` takes what the answer holds."""
     unseen = [s.shape.requests for s in request.root.pod_sets() if not draft.knows(s.shape)]
@@ -79,7 +58,9 @@ def place(draft: Draft, request: Request, policy: Policy = Policy()) -> Answer:
     if outcome.status != PLACED or outcome.built is None:
         return Answer(outcome.status, work=search.budget.spent, tier=search.tier)
     entries = tuple(
-        Entry(leaf.shape, *outcome.found[leaf.number]) for leaf in outcome.built.plan.leaves if leaf.number in outcome.found
+        Entry(leaf.shape, *outcome.found[leaf.number])
+        for leaf in outcome.built.plan.leaves
+        if leaf.number in outcome.found
     )
     placement = describe(draft, request, outcome.built, outcome.found)
     return Answer(PLACED, placement, entries, search.budget.spent, search.tier)
@@ -89,392 +70,6 @@ def commit(draft: Draft, answer: Answer) -> None:
     """Takes what an answer holds; undone like anything else that is taken."""
     for entry in answer.entries:
         draft.take(entry.shape, entry.nodes, entry.counts)
-
-
-class Search:
-    """One decision in progress."""
-
-    def __init__(self, draft: Draft, request: Request, policy: Policy, budget: Budget) -> None:
-        self.draft, self.request, self.policy, self.budget = draft, request, policy, budget
-        self.between = between.read(draft, request)
-        for pod_set in request.root.pod_sets():
-            if pod_set.shape.ports:  # they may bring rows of their own: before anything is measured
-                draft.shape(pod_set.shape, bound=False)
-        self.order = ORDERS[policy.candidates]
-        self.groups = tuple(request.root.groups())
-        self.sets = tuple(request.root.pod_sets())
-        self.ranges = {s.name: _range(s) for s in self.sets}
-        self.style = self._style()
-        self.tier = 0
-
-    def _style(self) -> Style:
-        even = max(self.draft.tree.host - 1, 1) if self.policy.candidates == "balance" else None
-        return Style(reuse=self.policy.nodes == "reuse", even=even)
-
-    # ---- wishes -------------------------------------------------------------------------------------
-
-    def best(self) -> Outcome:
-        """The best placement by the declared order of wishes."""
-        if any(least > most for least, most in self.ranges.values()):
-            return Outcome(IMPOSSIBLE)  # no whole number of slices lies between minimum and count
-        full = {name: most for name, (_, most) in self.ranges.items()}
-        outcome = self._preferring(full)
-        if outcome.status == PLACED:
-            return outcome
-        verdict = outcome
-        for counts in self._smaller(full):
-            verdict = self._preferring(counts)
-            if verdict.status == PLACED:
-                return self._extended(verdict, counts, full)
-            if verdict.status == UNDECIDED:
-                return verdict
-        return verdict
-
-    def _smaller(self, full: Mapping[str, int]) -> Iterator[dict[str, int]]:
-        """Fewer pods that still suffice: the minimum; where evenness is asked, every number down to it."""
-        least = {name: low for name, (low, _) in self.ranges.items()}
-        if least == full:
-            return
-        touchy = self._non_monotone()
-        if not touchy:
-            yield least
-            return
-        names = [s.name for s in self.sets if s.name in touchy and least[s.name] < full[s.name]]
-        for numbers in _boxes([(least[name], full[name]) for name in names]):
-            yield {**least, **dict(zip(names, numbers, strict=True))}
-
-    def _non_monotone(self) -> set[str]:
-        """Pod sets for which fewer pods may be harder to place than more."""
-        touchy: set[str] = set()
-        for group in self.groups:
-            if group.spread is not None and group.spread.max_per_domain is None:
-                touchy |= {s.name for s in group.pod_sets()}
-        for rule in self.between.rules:
-            if isinstance(rule, between.Even):
-                touchy |= {*rule.counted, *rule.owner}
-            elif isinstance(rule, between.Beside):
-                touchy |= {*rule.team, *rule.hosts}
-        return touchy
-
-    def _extended(self, placed: Outcome, counts: dict[str, int], full: dict[str, int]) -> Outcome:
-        """As many more pods as fit, pod set by pod set in declared order, by halving the distance to the full count."""
-        levels = self.levels
-        for pod_set in self.sets:
-            low, high = counts[pod_set.name], full[pod_set.name]
-            step = whole_slices(pod_set)
-            while low < high:
-                middle = low + max((high - low) // (2 * step), 1) * step if low + step <= high else high + 1
-                if middle > high:
-                    break
-                more = self._try(levels, {**counts, pod_set.name: middle})
-                if more.status == PLACED:
-                    placed, low = more, middle
-                    counts = {**counts, pod_set.name: middle}
-                else:
-                    high = middle - step
-        return placed
-
-    def _preferring(self, counts: Mapping[str, int]) -> Outcome:
-        """Wishes for levels: lexicographic, outer groups first."""
-        required = {g.name: g.required for g in self.groups}
-        wishes = [g for g in self.groups if g.preferred is not None and g.preferred > (g.required or 0)]
-        self.levels: dict[str, int | None] = {**required, **{g.name: g.preferred for g in wishes}}
-        if len(wishes) <= 1:
-            return self._ladder(wishes[0] if wishes else None, required, counts)
-        outcome = self._try(self.levels, counts)
-        if outcome.status == PLACED:
-            return outcome
-        self.levels = dict(required)
-        outcome = self._try(self.levels, counts)
-        if outcome.status == PLACED:
-            outcome = self._tightened(outcome, wishes, counts)
-        return outcome
-
-    def _ladder(self, wish: Group | None, required: Mapping[str, int | None], counts: Mapping[str, int]) -> Outcome:
-        """The wished level, then each wider one down to what is required."""
-        rungs: Iterable[int | None] = [None]
-        if wish is not None and wish.preferred is not None:
-            rungs = [*range(wish.preferred, wish.required or 0, -1), wish.required]
-        outcome = Outcome(IMPOSSIBLE)
-        for rung in rungs:
-            if wish is not None and rung and self._hopeless(wish, rung, counts):
-                continue
-            self.levels = dict(required) if wish is None else {**required, wish.name: rung}
-            outcome = self._try(self.levels, counts)
-            if outcome.status == PLACED:
-                break
-        return outcome
-
-    def _hopeless(self, group: Group, level: int, counts: Mapping[str, int]) -> bool:
-        """Whether counting alone shows that a group's pods do not fit one domain of a level: saves building a plan."""
-        if any(g.min_members is not None for g in self.groups):
-            return False  # it may be left out
-        for pod_set in group.pod_sets():
-            held = fit.capacity(self.draft, self.draft.shape(pod_set.shape, True)).levels[level]
-            if not len(held) or int(held.max()) < counts[pod_set.name]:
-                return True
-        return False
-
-    def _tightened(self, placed: Outcome, wishes: list[Group], counts: Mapping[str, int]) -> Outcome:
-        for group in wishes:
-            assert group.preferred is not None
-            for level in range(group.preferred, group.required or 0, -1):
-                levels = {**self.levels, group.name: level}
-                outcome = self._try(levels, counts)
-                if outcome.status == PLACED:
-                    placed, self.levels = outcome, levels
-                    break
-        return placed
-
-    # ---- one attempt --------------------------------------------------------------------------------
-
-    def _try(self, levels: Mapping[str, int | None], counts: Mapping[str, int]) -> Outcome:
-        """One attempt with levels and counts fixed; leaves the draft as it was."""
-        mark = self.draft.mark()
-        try:
-            return self._settle(levels, counts, NOTHING_CHOSEN, 0)
-        except BudgetSpent:
-            return Outcome(UNDECIDED)
-        finally:
-            self.draft.undo(mark)
-
-    def _settle(self, levels: Mapping[str, int | None], counts: Mapping[str, int], choices: Choices, depth: int) -> Outcome:
-        if choices is UNANSWERABLE or depth > MENDS_MAX:
-            return Outcome(UNDECIDED)
-        self.budget.spend(STEP)
-        builder = Builder(self.draft, self.request, self.between, choices, levels, counts)
-        try:
-            built = builder.build()
-        except Asked as asked:
-            return self._any(asked.question.alternatives, levels, counts, depth)
-        if built.impossible:
-            return Outcome(IMPOSSIBLE)
-        outcome = self._search(built)
-        if outcome.status != PLACED:
-            return outcome
-        broken = mend.alternatives(built.lazy, by_set(built, outcome.found), choices)
-        if broken is None:
-            return outcome
-        try:
-            return self._by_grids(built, choices)
-        except (Crossing, BudgetSpent):
-            moved = nudge.settle(self.draft, built.plan, built.lazy, outcome.found, self.budget)
-            if moved is not None:
-                return Outcome(PLACED, built, moved)
-            return self._any(broken, levels, counts, depth + 1)
-
-    def _by_grids(self, built: Built, choices: Choices) -> Outcome:
-        """T2c in every domain the root could use."""
-        self.tier = 3
-        for domain in self._root_candidates(built.plan):
-            attempt = self.budget.portion(0.5)
-            try:
-                found = self._grids(built, choices, domain, attempt)
-            finally:
-                self.budget.absorb(attempt)
-            if found is not None:
-                return Outcome(PLACED, built, found)
-        return Outcome(IMPOSSIBLE)
-
-    def _grids(self, built: Built, choices: Choices, domain: int, budget: Budget) -> Found | None:
-        """Parts that nest; where classes cross and nothing is nested, as few rules as possible are split off."""
-        flat = not built.plan.root.kids and not any(leaf.units for leaf in built.plan.leaves)
-        for split in few_first(built.lazy) if flat else [[]]:
-            try:
-                return self._with_leasts(built, split, choices, domain, budget)
-            except Crossing:
-                continue
-        raise Crossing
-
-    def _with_leasts(
-        self, built: Built, split: list[Rule], choices: Choices, domain: int, budget: Budget
-    ) -> Found | None:
-        """Every combination of least counts for the even spreads that are not split off."""
-        plan, level = built.plan, built.plan.root.level
-        nested = [rule for rule in built.lazy if rule not in split]
-        evens = [rule for rule in nested if isinstance(rule, between.Even) and not rule.floor]
-        for numbers in product(*(leasts(self.draft, plan, rule) for rule in evens)):
-            assumed = choices
-            for rule, least in zip(evens, numbers, strict=True):
-                assumed = assumed.answer(rule.key, least)
-            if split:
-                grids: Grids = SplitGrids(self.draft, plan, nested, split, assumed, level, domain, budget)
-            else:
-                grids = Grids(self.draft, plan, nested, assumed, level, domain, budget)
-            found = grids.solve()
-            if found is not None:
-                return found
-        return None
-
-    def _any(self, alternatives: Iterator[Choices], levels: Mapping[str, int | None], counts: Mapping[str, int], depth: int) -> Outcome:
-        """The first alternative that is placed; impossible only if every one of them is."""
-        verdict = Outcome(IMPOSSIBLE)
-        for choices in alternatives:
-            outcome = self._settle(levels, counts, choices, depth)
-            if outcome.status == PLACED:
-                return outcome
-            if outcome.status == UNDECIDED:
-                verdict = outcome
-        return verdict
-
-    def _search(self, built: Built) -> Outcome:
-        """The tiers. What they place is taken back at once: the outcome holds where it goes."""
-        plan = built.plan
-        if not plan.leaves:
-            return Outcome(PLACED, built)
-        if plan.counted and not plan.leaves[0].windows:
-            return self._one_set(built)
-        reference = reference_node(self.draft)
-        complete(self.draft, plan.root, reference)
-        self.budget.spend(STEP // 4 * len(plan.leaves))
-        if not bounds.bound(self.draft, plan.root).any():
-            return Outcome(IMPOSSIBLE)
-        self.tier = max(self.tier, 1)
-        found = self._greedy(plan, reference)
-        if found is not None:
-            return Outcome(PLACED, built, found)
-        if plan.counted:
-            return Outcome(IMPOSSIBLE)
-        self.tier = 2
-        return self._exactly(built)
-
-    def _one_set(self, built: Built) -> Outcome:
-        """One pod set: counting is exact, so the first domain in order that holds it is the answer."""
-        (leaf,), level = built.plan.leaves, built.plan.root.level
-        capacity = leaf.capacity(self.draft, level)
-        self.budget.spend(self.draft.tree.count(level))
-        domain = choose.best(capacity.levels[level], leaf.count, self.order)
-        if domain < 0:
-            return Outcome(IMPOSSIBLE)
-        self.tier = max(self.tier, 1)
-        style = self.style if leaf.across is None else replace(self.style, across=leaf.across)
-        found = descend(self.draft.tree, capacity, level, domain, leaf.count, style)
-        return Outcome(PLACED, built, {leaf.number: found})
-
-    def _greedy(self, plan: Plan, reference: npt.NDArray[np.float64]) -> Found | None:
-        greedy = Greedy(self.draft, plan, reference, self.order, self.style, self.budget)
-        for variant in VARIANTS[:1] if plan.counted else VARIANTS:
-            mark = self.draft.mark()
-            found = greedy.search((variant,))
-            self.draft.undo(mark)
-            greedy.trail.clear()
-            if found is not None and mend.keeps_counts(self.draft.tree, plan, found):
-                return found
-        return None
-
-    def _exactly(self, built: Built) -> Outcome:
-        """T2 in every domain the root could use, equal ones once."""
-        root, tree = built.plan.root, self.draft.tree
-        assert root.mask is not None
-        verdict = IMPOSSIBLE
-        seen = set()
-        for domain in self._root_candidates(built.plan):
-            nodes = tree.nodes(root.level, domain)
-            content = self._content(built.plan, root.level, domain) if root.level else b""
-            if content in seen:
-                continue
-            seen.add(content)
-            status, found = self._in_domain(built.plan, root.level, domain, nodes)
-            if status == PLACED and found is not None:
-                return Outcome(PLACED, built, found)
-            if status == UNDECIDED:
-                verdict = UNDECIDED
-        return Outcome(verdict)
-
-    def _root_candidates(self, plan: Plan) -> list[int]:
-        root = plan.root
-        if root.mask is None:  # one pod set was placed by counting alone, before a rule between pods broke
-            complete(self.draft, root, reference_node(self.draft))
-            bounds.bound(self.draft, root)
-        assert root.mask is not None and root.heaviest is not None
-        caps = root.heaviest[0].capacity(self.draft, root.level).levels[root.level]
-        passing = np.flatnonzero(root.mask)
-        return [int(d) for d in passing[np.argsort(self.order(caps[passing]), kind="stable")]]
-
-    def _content(self, plan: Plan, level: int, domain: int) -> bytes:
-        """Equal for domains in which the plan has equal chances: same shape of tree, room, masks and bounds."""
-        tree = self.draft.tree
-        nodes = tree.nodes(level, domain)
-        self.budget.spend(len(nodes))
-        parts = [self.draft.free[:, nodes.start : nodes.stop]]
-        for inner in range(level + 1, tree.host):
-            parts.append(tree.domain[inner][nodes.start : nodes.stop] - tree.domain[inner][nodes.start])
-        for leaf in plan.leaves:
-            if leaf.shape.mask is not None:
-                parts.append(leaf.shape.mask[nodes.start : nodes.stop])
-            for at, window in sorted(leaf.windows.items()):
-                inside = tree.within(level, domain, at)
-                parts += [x[inside.start : inside.stop] for x in (window.low, window.high) if x is not None]
-        for ceiling in plan.ceilings:
-            if not isinstance(ceiling.most, int):
-                inside = tree.within(level, domain, ceiling.level)
-                parts.append(ceiling.most[inside.start : inside.stop])
-        return b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)
-
-    def _in_domain(self, plan: Plan, level: int, domain: int, nodes: range) -> tuple[str, Found | None]:
-        if plain(plan):
-            status, found = prices.settle(self.draft, plan.leaves, nodes.start, nodes.stop, self.budget)
-            if status != UNDECIDED:
-                return status, found
-        attempt = self.budget.portion(0.7)
-        try:
-            found = Exact(self.draft, plan, level, domain, attempt).solve()
-        except BudgetSpent:
-            return UNDECIDED, None
-        finally:
-            self.budget.absorb(attempt)
-        return (IMPOSSIBLE, None) if found is None else (PLACED, found)
-
-
-def few_first(rules: list[Rule]) -> Iterator[list[Rule]]:
-    """Sets of rules to split off: none, then single ones with few classes first, then pairs."""
-    ranked = sorted(rules, key=lambda rule: rule.classes.count)
-    for size in (0, 1, 2):
-        yield from (list(subset) for subset in combinations(ranked, size))
-
-
-def plain(plan: Plan) -> bool:
-    """Several shapes and nothing else: no units, slices, bounds or rules."""
-    loose = not plan.root.kids and not plan.exclusions and not plan.ceilings
-    return loose and not any(leaf.units or leaf.limits or leaf.windows for leaf in plan.leaves)
-
-
-def whole_slices(pod_set: PodSet) -> int:
-    """The least number of pods of a set that can be placed at once, and the step to more."""
-    units = slice_units(pod_set)
-    return units[0][1] if units else 1
-
-
-def _range(pod_set: PodSet) -> tuple[int, int]:
-    """Fewest and most pods of a set in whole slices."""
-    step = whole_slices(pod_set)
-    return -(-pod_set.min_count // step) * step, pod_set.count // step * step
-
-
-def _boxes(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    """All integer points of a box, largest first."""
-    if not ranges:
-        yield ()
-        return
-    (low, high), rest = ranges[0], ranges[1:]
-    for number in range(high, low - 1, -1):
-        for others in _boxes(rest):
-            yield (number, *others)
-
-
-def by_set(built: Built, found: Found) -> dict[str, tuple[Ints, Ints]]:
-    """Pods per node for every pod set: leaves that stand for it added up."""
-    out = {}
-    for name, leaves in built.leaves_of.items():
-        parts = [found[leaf.number] for leaf in leaves if leaf.number in found]
-        if len(parts) == 1:
-            out[name] = parts[0]
-        elif parts:
-            nodes = np.concatenate([p[0] for p in parts])
-            unique, where = np.unique(nodes, return_inverse=True)
-            total = np.bincount(where, weights=np.concatenate([p[1] for p in parts]))
-            out[name] = (unique, total.astype(np.int64))
-    return out
 
 
 def describe(draft: Draft, request: Request, built: Built, found: Found) -> Placement:
@@ -488,14 +83,12 @@ def describe(draft: Draft, request: Request, built: Built, found: Found) -> Plac
             pod_sets[pod_set.name] = tuple(zip([tree.names[i] for i in nodes.tolist()], numbers.tolist(), strict=True))
     domains, reached = {}, {}
     for group in request.root.groups():
-        nodes = [counts[s.name][0] for s in group.pod_sets() if s.name in counts]
-        if nodes:
-            first, last = min(int(n[0]) for n in nodes), max(int(n[-1]) for n in nodes)
+        used = [counts[s.name][0] for s in group.pod_sets() if s.name in counts]
+        if used:
+            first, last = min(int(n[0]) for n in used), max(int(n[-1]) for n in used)
             level = next(at for at in range(tree.host, -1, -1) if tree.domain[at][first] == tree.domain[at][last])
             if not tree.inside[first] or not tree.inside[last]:
                 level = 0  # a node outside the topology is in no domain that has a name
             domains[group.name] = tree.paths[first][:level]
             reached[group.name] = tree.topology.level_name(level)
     return Placement(pod_sets, domains, reached, assign(draft, request, built, found))
-
-

@@ -58,7 +58,7 @@ def descend(
         ranks = score[kids] if score is not None and level == tree.host else None
         small = style.small_first or (style.reuse and level == tree.host)
         if level in (style.even, style.across):
-            unit, fewest = capacity.units.get(level, 1), style.across != level
+            unit, fewest = _unit_below(capacity, level), style.across != level
             if level <= pooled_down_to:
                 starts, amounts = FIRST, amounts.sum(keepdims=True)
             chosen, amounts = _each(caps, starts, amounts, lambda c, q, _: _pick_even(c, q, unit, fewest))  # noqa: B023
@@ -70,6 +70,11 @@ def descend(
             chosen, amounts = _each(caps, starts, amounts, lambda c, q, r: _pick(c, q, small, r, r is not None), ranks)  # noqa: B023
         domains = kids[chosen]
     return domains, amounts
+
+
+def _unit_below(capacity: Capacity, level: int) -> int:
+    """What a domain of a level holds comes in steps of the widest slice at or below it."""
+    return next((size for at, size in sorted(capacity.units.items()) if at >= level), 1)
 
 
 def _held(starts: Ints, amounts: Ints, size: int) -> Ints:

@@ -89,7 +89,7 @@ class Puzzle:
         names = [name for name in self.nodes if self.fits({**so_far, first.name: {name: 1}})]
         always = all(":" + first.name in choice for choice in self.line_ups)
         for split in _splits(len(names), first.count):
-            if sum(split) < first.min_count and (always or sum(split)):
+            if sum(split) < first.min_count and (always or any(split)):
                 continue
             grown = {**so_far, first.name: {name: n for name, n in zip(names, split, strict=True) if n}}
             if self.fits(grown):
@@ -135,8 +135,7 @@ class Puzzle:
 
     def filtered(self, pods: list[Pod]) -> bool:
         for pod in pods:
-            shape = self.shape(pod)
-            if not (_wanted(shape, pod.node) and _welcome(shape, pod.node)):
+            if not admits(self.shape(pod), pod.node):
                 return False
         return True
 
@@ -231,7 +230,7 @@ class Puzzle:
             for node in self.nodes.values()
             if not self.outside(node)
             and self.place(node, narrowest) == self.place(home, narrowest)
-            and any(_wanted(s.shape, node) and _welcome(s.shape, node) for s in group.pod_sets())
+            and any(admits(s.shape, node) for s in group.pod_sets())
         }
 
     # ------------------------------------------------------------------------------------------ pods among pods
@@ -365,6 +364,11 @@ def _rank_teams(root: Group) -> list[tuple[int, list[Group]]]:
             level_of[name] = group.ranks.level
     teams = {team_of[name]: level for name, level in level_of.items()}
     return [(level, [groups[name] for name in groups if name in team]) for team, level in teams.items()]
+
+
+def admits(shape: PodShape, node: Node) -> bool:
+    """Whether the node passes the filter of the shape."""
+    return _wanted(shape, node) and _welcome(shape, node)
 
 
 def _wanted(shape: PodShape, node: Node) -> bool:
