@@ -139,6 +139,8 @@ class Builder:
 
     def _leaf(self, unit: Unit, pod_set: PodSet, count: int, bound: bool) -> Leaf:
         shape = self._shape(pod_set, bound)
+        low, high = whole_range(pod_set)
+        self.impossible = self.impossible or low > high  # no whole number of slices lies between minimum and count
         return self._add_leaf(unit, (pod_set.name,), count, shape, slice_units(pod_set))
 
     def _add_leaf(
@@ -275,6 +277,7 @@ class Builder:
         names = [s.name for s in self.chosen[group.name]]
         leaves = self._leaves_in(names)
         if not leaves:
+            self.impossible = self.impossible or bool(spread.min_domains)
             return
         if spread.max_per_domain is not None:
             self._ceiling(spread.level, leaves, spread.max_per_domain)
@@ -599,6 +602,18 @@ def slice_units(pod_set: PodSet) -> tuple[tuple[int, int], ...]:
         if inner > 1:
             units.insert(0, (cut.level, inner))
     return tuple(units)
+
+
+def whole_slices(pod_set: PodSet) -> int:
+    """The least number of pods of a set that can be placed at once, and the step to more."""
+    units = slice_units(pod_set)
+    return units[0][1] if units else 1
+
+
+def whole_range(pod_set: PodSet) -> tuple[int, int]:
+    """Fewest and most pods of a set in whole slices; nothing between them if the first is larger."""
+    step = whole_slices(pod_set)
+    return -(-pod_set.min_count // step) * step, pod_set.count // step * step
 
 
 def likeness(member: Group | PodSet) -> str:

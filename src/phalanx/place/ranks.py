@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.model.request import Group, PodSet, Request
-from phalanx.place.build import Built, components, linked_names
+from phalanx.place.build import Built, components, linked_names, whole_slices
 from phalanx.place.draft import Draft
 from phalanx.place.greedy import Found
 
@@ -51,7 +51,7 @@ def _ordered(draft: Draft, group: Group, built: Built, found: Found) -> list[int
     for pod_set in group.pod_sets():
         pods = _pods(built, found, pod_set)
         if ranks.order == "Stripe" and ranks.across is not None:
-            size = pod_set.slices[0].size if pod_set.slices else 1
+            size = whole_slices(pod_set)
             slots += striped(pods.reshape(-1, size), draft.tree.domain[ranks.across])
         elif slots and len(pods):
             slots += _near(draft, pods, slots[0])

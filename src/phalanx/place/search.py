@@ -18,7 +18,7 @@ from phalanx.model.request import Group, PodSet, Request
 from phalanx.place import between, bounds, choose, fit, mend, nudge, prices
 from phalanx.place.between import Rule
 from phalanx.place.budget import Budget, BudgetSpent
-from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built, slice_units
+from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built, whole_range, whole_slices
 from phalanx.place.choices import NOTHING_CHOSEN, Choices
 from phalanx.place.choose import ORDERS
 from phalanx.place.draft import Draft
@@ -56,7 +56,7 @@ class Search:
         self.order = ORDERS[policy.candidates]
         self.groups = tuple(request.root.groups())
         self.sets = tuple(request.root.pod_sets())
-        self.ranges = {s.name: _range(s) for s in self.sets}
+        self.ranges = {s.name: whole_range(s) for s in self.sets}
         self.style = self._style()
         self.tier = 0
 
@@ -68,8 +68,6 @@ class Search:
 
     def best(self) -> Outcome:
         """The best placement by the declared order of wishes."""
-        if any(least > most for least, most in self.ranges.values()):
-            return Outcome(IMPOSSIBLE)  # no whole number of slices lies between minimum and count
         full = {name: most for name, (_, most) in self.ranges.items()}
         outcome = self._preferring(full)
         if outcome.status == PLACED:
@@ -85,7 +83,7 @@ class Search:
 
     def _smaller(self, full: Mapping[str, int]) -> Iterator[dict[str, int]]:
         """Fewer pods that still suffice: the minimum; where evenness is asked, every number down to it."""
-        least = {name: low for name, (low, _) in self.ranges.items()}
+        least = {name: min(low, high) for name, (low, high) in self.ranges.items()}
         if least == full:
             return
         touchy = self._non_monotone()
@@ -394,18 +392,6 @@ def plain(plan: Plan) -> bool:
     """Several shapes and nothing else: no units, slices, bounds or rules."""
     loose = not plan.root.kids and not plan.exclusions and not plan.ceilings
     return loose and not any(leaf.units or leaf.limits or leaf.windows for leaf in plan.leaves)
-
-
-def whole_slices(pod_set: PodSet) -> int:
-    """The least number of pods of a set that can be placed at once, and the step to more."""
-    units = slice_units(pod_set)
-    return units[0][1] if units else 1
-
-
-def _range(pod_set: PodSet) -> tuple[int, int]:
-    """Fewest and most pods of a set in whole slices."""
-    step = whole_slices(pod_set)
-    return -(-pod_set.min_count // step) * step, pod_set.count // step * step
 
 
 def _boxes(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
