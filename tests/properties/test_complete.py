@@ -6,6 +6,7 @@ quantities; where it says yes a valid placement is proof enough, and CP-SAT is a
 ``policy(seed)``.
 """
 
+import os
 from dataclasses import dataclass, field
 
 import pytest
@@ -19,6 +20,7 @@ from phalanx.place.verify import verify
 from phalanx.testing import oracle
 from tests.properties.instances import COUPLED_NESTED, FAMILIES, instance
 
+FIRST = int(os.environ.get("PHALANX_FIRST_SEED", "0"))  # another one: the same test on instances nobody tuned for
 SEEDS = 100  # for each of 28 families, random and tight: 5,600 instances
 UNDECIDED_SHARE_MAX = 0.01  # where spread or affinity between pods meets nested groups; elsewhere none
 SAMPLE = 10  # one in so many placed answers is checked against the oracle as well
@@ -37,7 +39,7 @@ class Tally:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_solver_agrees_with_the_oracle(family: str, tight: bool) -> None:
     tally = Tally()
-    for seed in range(SEEDS):
+    for seed in range(FIRST, FIRST + SEEDS):
         snapshot, request = instance(seed, family, tight)
         _judge(tally, snapshot, request, seed, f"instance({seed}, {family!r}, {tight})")
     assert not tally.wrong, "\n".join(tally.wrong)
@@ -72,5 +74,7 @@ def _judge(tally: Tally, snapshot: Snapshot, request: Request, seed: int, name: 
         tally.undecided.append(f"{name}: undecided after {answer.work} work, it is {possible}")
     elif answer.status != "impossible":
         tally.wrong.append(f"{name}: answered {answer.status!r}")
+    elif truth is not None and (broken := verify(snapshot, request, truth)):
+        tally.wrong.append(f"{name}: the oracle's placement is refused by verify, who is wrong? {'; '.join(broken)}")
     elif truth is not None:
         tally.wrong.append(f"{name}: called impossible, but this is valid: {dict(truth.pod_sets)}")

@@ -12,21 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.model.request import Group, PodSet, Request
-from phalanx.place.between import Apart, Beside, Between, Classes, Even
-from phalanx.place.choices import Choices, Key, Question
+from phalanx.place.between import Between, Rule
+from phalanx.place.choices import Asked, Choices, Key
 from phalanx.place.draft import Draft, Shape
-from phalanx.place.plan import Ceiling, Exclusion, Leaf, Plan, Unit, Window
+from phalanx.place.plan import Ceiling, Exclusion, Leaf, Plan, Unit
+from phalanx.place.rulings import Rulings
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-
-class Asked(Exception):
-    """Building cannot go on before this question is answered. Never leaves this module."""
-
-    def __init__(self, alternatives: Iterator[Choices]) -> None:
-        super().__init__()
-        self.question = Question(alternatives)
 
 
 @dataclass(slots=True)
@@ -45,7 +38,7 @@ class Built:
     leaves_of: dict[str, list[Leaf]]
     bundles: list[Bundle]
     counts: dict[str, int]
-    lazy: list[Apart | Beside | Even]  # rules that are checked on what is found
+    lazy: list[Rule]  # rules that are checked on what is found
     impossible: bool = False  # a rule contradicts the required levels, whatever is free
 
 
@@ -65,7 +58,7 @@ class Builder:
     bundles: list[Bundle] = field(default_factory=list)
     ceilings: list[Ceiling] = field(default_factory=list)
     exclusions: list[Exclusion] = field(default_factory=list)
-    lazy: list[Apart | Beside | Even] = field(default_factory=list)
+    lazy: list[Rule] = field(default_factory=list)
     chosen: dict[str, list[PodSet]] = field(default_factory=dict)  # group -> pod sets below it that are in
     enclosing: dict[str, Unit] = field(default_factory=dict)
     path_required: dict[str, int] = field(default_factory=dict)  # group -> narrowest *required* level on its path
@@ -74,16 +67,17 @@ class Builder:
     def build(self) -> Built:
         root = Unit(self.request.root.name, self.levels.get(self.request.root.name) or 0)
         self._group(self.request.root, root, bound=False, required=0)
-        self._rules(root)
-        self._single_node_bounds()
+        rulings = Rulings(self)
+        rulings.apply(root)
+        rulings.single_node_bounds()
         for leaf in self.leaves:
-            self._settle_wide_bounds(leaf)
-            self._stay_with_lower_bounds(leaf)
+            rulings.settle_wide_bounds(leaf)
+            rulings.stay_with_lower_bounds(leaf)
         self.leaves = [leaf for leaf in self.leaves if leaf.count]
         _drop_empty(root)
         while len(root.kids) == 1 and not root.loose:  # nothing but one unit: it is the whole question
             (root,) = root.kids
-        self._settle_wide_rules(root)
+        rulings.settle_wide_rules(root)
         plan = Plan(root, self.leaves, self.exclusions, self.ceilings)
         return Built(plan, self.leaves_of, self.bundles, dict(self.counts), self.lazy, self.impossible)
 
@@ -141,9 +135,9 @@ class Builder:
         shape = self._shape(pod_set, bound)
         low, high = whole_range(pod_set)
         self.impossible = self.impossible or low > high  # no whole number of slices lies between minimum and count
-        return self._add_leaf(unit, (pod_set.name,), count, shape, slice_units(pod_set))
+        return self.add_leaf(unit, (pod_set.name,), count, shape, slice_units(pod_set))
 
-    def _add_leaf(
+    def add_leaf(
         self, unit: Unit, sets: tuple[str, ...], count: int, shape: Shape, units: tuple[tuple[int, int], ...] = ()
     ) -> Leaf:
         leaf = Leaf(len(self.leaves), count, shape, sets, units, home=unit.level)
@@ -245,7 +239,7 @@ class Builder:
         elif level >= self.draft.tree.host:
             shapes = [self._shape(s, True) for s in members]
             joint = self.draft.joint_shape(shapes, tuple(shape.key for shape in shapes))
-            leaf = self._add_leaf(unit, names, count, joint)
+            leaf = self.add_leaf(unit, names, count, joint)
             self.bundles.append(Bundle(names, (leaf.number,)))
         else:
             for _ in range(count):
@@ -253,336 +247,12 @@ class Builder:
                 leaves = [self._leaf(home, s, 1, True) for s in members]
                 self.bundles.append(Bundle(names, tuple(leaf.number for leaf in leaves)))
 
-    # ---- rules --------------------------------------------------------------------------------------
-
-    def _rules(self, root: Unit) -> None:
-        for group in self.request.root.groups():
-            if group.spread is not None and group.name in self.chosen:
-                self._spread(group, root)
-        for rule in self.between.rules:
-            if isinstance(rule, Apart):
-                self._apart(rule)
-            elif isinstance(rule, Beside):
-                self._beside(rule)
-            else:
-                self._even(rule)
-
-    def _leaves_in(self, names: "list[str] | tuple[str, ...]") -> list[Leaf]:
-        found = [leaf for name in names for leaf in self.leaves_of.get(name, ()) if leaf.count]
-        return list({leaf.number: leaf for leaf in found}.values())
-
-    def _spread(self, group: Group, root: Unit) -> None:
-        spread = group.spread
-        assert spread is not None
-        names = [s.name for s in self.chosen[group.name]]
-        leaves = self._leaves_in(names)
-        if not leaves:
-            self.impossible = self.impossible or bool(spread.min_domains)
-            return
-        if spread.max_per_domain is not None:
-            self._ceiling(spread.level, leaves, spread.max_per_domain)
-        elif spread.min_domains is not None:
-            self._seeds(group, leaves, spread.level, spread.min_domains)
-        elif spread.max_skew is not None and spread.level > self.path_required[group.name]:
-            self._group_skew(group, names, root)
-
-    def _ceiling(self, level: int, leaves: list[Leaf], most: int) -> None:
-        single = len(leaves) == 1 and len(leaves[0].parts) == 1
-        if single:
-            leaf = leaves[0]
-            leaf.limits = tuple(
-                sorted({**dict(leaf.limits), level: min(most, dict(leaf.limits).get(level, most))}.items())
-            )
-            leaf.alone = True
-        else:
-            self.ceilings.append(Ceiling(level, tuple(leaves), most))
-            for leaf in leaves:
-                leaf.alone = True
-
-    def _seeds(self, group: Group, leaves: list[Leaf], level: int, domains: int) -> None:
-        """At least so many domains: that many pods are seeds, one to a domain; the others go anywhere."""
-        if domains <= 1:
-            return
-        sliced = any(leaf.units and leaf.units[0][0] < level for leaf in leaves)
-        if sliced or any(len(leaf.parts) > 1 for leaf in leaves):
-            raise Asked(iter((UNANSWERABLE,)))
-        key = ("seeds", group.name)
-        steps = [leaf.units[0][1] if leaf.units else 1 for leaf in leaves]
-        if len(leaves) == 1:
-            shares: tuple[int, ...] = (domains,)
-        elif key in self.choices.answers:
-            shares = self.choices.answers[key]
-        else:
-            most = [leaf.count // step for leaf, step in zip(leaves, steps, strict=True)]
-            raise Asked(self.choices.answer(key, split) for split in _compositions(domains, most))
-        seeds = []
-        for leaf, share, step in zip(leaves, shares, steps, strict=True):
-            if share * step > leaf.count:
-                self.impossible = True
-                return
-            if not share:
-                continue
-            leaf.count -= share * step
-            seed = self._add_leaf(self.homes[leaf.number], leaf.parts, share * step, leaf.shape, leaf.units)
-            seed.alone = leaf.alone = True
-            seed.limits = tuple(sorted({**dict(leaf.limits), level: step}.items()))
-            if leaf.limits:  # both parts together stay under the leaf's own limits
-                self.ceilings += [Ceiling(at, (leaf, seed), most) for at, most in leaf.limits]
-            seeds.append(seed)
-        if len(seeds) > 1:
-            self.ceilings.append(Ceiling(level, tuple(seeds), max(steps)))
-
-    def _group_skew(self, group: Group, names: list[str], root: Unit) -> None:
-        spread = group.spread
-        assert spread is not None and spread.max_skew is not None
-        tree = self.draft.tree
-        required = self.path_required[group.name]
-        eligible = np.zeros(tree.size, dtype=bool)
-        for pod_set in self.chosen[group.name]:
-            mask = self.draft.mask(pod_set.shape.filter, True)
-            eligible |= np.ones(tree.size, dtype=bool) if mask is None else mask
-        eligible &= tree.inside
-        if required > 0:
-            key = ("pin", group.name)
-            if key not in self.choices.answers:
-                raise Asked(self._pin(key, names, required, eligible))
-            eligible &= tree.domain[required] == self.choices.answers[key]
-        codes = np.where(eligible, tree.domain[spread.level], -1)
-        present = np.unique(codes[codes >= 0])
-        renumber = np.full(tree.count(spread.level) + 1, -1, dtype=np.int64)
-        renumber[present] = np.arange(len(present))
-        classes = Classes(renumber[codes], len(present), spread.level)
-        running = np.zeros(len(present), dtype=np.int64)
-        self._even(Even(("skew", group.name), classes, (), tuple(names), running, spread.max_skew, False))
-
-    def _pin(self, key: Key, names: list[str], level: int, eligible: Flags) -> Iterator[Choices]:
-        tree = self.draft.tree
-        for domain in np.unique(tree.domain[level][eligible]).tolist():
-            here = tree.domain[level] == domain
-            chosen = self.choices.answer(key, domain)
-            yield chosen.answer(("confine", *key), (tuple(names), here))
-
-    def _even(self, rule: Even) -> None:
-        """An even spread: for each possible least count, bounds on every class."""
-        counted = self._leaves_in(rule.counted)
-        owners = set(rule.owner) & set(self.counts) if rule.owner else set(rule.counted)
-        owners = {name for name in owners if self.leaves_of.get(name) and any(x.count for x in self.leaves_of[name])}
-        if not owners or not rule.classes.count:
-            return
-        level = rule.classes.level
-        simple = len(counted) == 1 and owners == set(rule.counted) and len(counted[0].parts) == 1
-        if level is None or not simple or counted[0].units:
-            self._check_later(rule, (*rule.counted, *owners))
-            return
-        leaf = counted[0]
-        if rule.floor:
-            self._window(leaf, rule.classes, level, None, np.maximum(rule.skew - rule.running, 0))
-            return
-        if rule.key not in self.choices.answers:
-            raise Asked(self._leasts(rule, leaf, level))
-        least = self.choices.answers[rule.key]
-        low = np.maximum(least - rule.running, 0)
-        high = np.maximum(least + rule.skew - rule.running, 0)
-        self._window(leaf, rule.classes, level, low, high)
-
-    def _leasts(self, rule: Even, leaf: Leaf, level: int) -> Iterator[Choices]:
-        """Possible least counts, the most even first; none that capacity or the number of pods rules out."""
-        caps = leaf.capacity(self.draft, 0).levels[level]
-        domains = self._domain_of_class(rule.classes, level)
-        top = int((rule.running + caps[domains]).min())
-        base = int(rule.running.min())
-        for least in range(min(top, base + leaf.count), base - 1, -1):
-            if int(np.maximum(least - rule.running, 0).sum()) <= leaf.count:
-                yield self.choices.answer(rule.key, least)
-
-    def _check_later(self, rule: "Apart | Beside | Even", names: tuple[str, ...]) -> None:
-        """A rule for the last tier; its pods are counted separately from now on."""
-        self.lazy.append(rule)
-        for leaf in self._leaves_in(names):
-            leaf.alone = True
-
-    def _domain_of_class(self, classes: Classes, level: int) -> Ints:
-        first = np.full(classes.count, -1, dtype=np.int64)
-        used = np.flatnonzero(classes.codes >= 0)[::-1]
-        first[classes.codes[used]] = used
-        return self.draft.tree.domain[level][first]
-
-    def _window(self, leaf: Leaf, classes: Classes, level: int, low: Ints | None, high: Ints) -> None:
-        domains = self._domain_of_class(classes, level)
-        count = self.draft.tree.count(level)
-        wide_high = np.full(count, leaf.count, dtype=np.int64)
-        wide_high[domains] = high
-        wide_low = None
-        if low is not None and low.any():
-            wide_low = np.zeros(count, dtype=np.int64)
-            wide_low[domains] = low
-        self._narrow(leaf, level, wide_low, wide_high)
-
-    def _narrow(self, leaf: Leaf, level: int, low: Ints | None, high: Ints | None) -> None:
-        window = leaf.windows.setdefault(level, Window())
-        if low is not None:
-            window.low = low if window.low is None else np.maximum(window.low, low)
-        if high is not None:
-            window.high = high if window.high is None else np.minimum(window.high, high)
-        leaf.alone = True
-
-    def _apart(self, rule: Apart) -> None:
-        first, second = self._leaves_in((rule.first,)), self._leaves_in((rule.second,))
-        if not first or not second:
-            return
-        joint = any(len(leaf.parts) > 1 for leaf in first + second)
-        level = rule.classes.level
-        everywhere = level is not None and bool((rule.classes.codes >= 0)[self._usable(first + second)].all())
-        if level is None or joint or not everywhere:
-            self._check_later(rule, (rule.first, rule.second))
-        elif rule.first == rule.second:
-            self._ceiling(level, first, 1)
-        else:
-            for a in first:
-                for b in second:
-                    a.alone = b.alone = True
-                    self.exclusions.append(Exclusion(level, a, b))
-
-    def _usable(self, leaves: list[Leaf]) -> Flags:
-        usable = np.zeros(self.draft.tree.size, dtype=bool)
-        for leaf in leaves:
-            usable |= np.ones(self.draft.tree.size, dtype=bool) if leaf.shape.mask is None else leaf.shape.mask
-        return usable
-
-    def _beside(self, rule: Beside) -> None:
-        team = [name for name in rule.team if self._leaves_in((name,))]
-        if not team:
-            return
-        if rule.founders:
-            key = ("found", *rule.team, str(rule.number))
-            if key not in self.choices.answers:
-                if not rule.hosts and self._found_by_level(rule, team):
-                    return
-                raise Asked(self._foundings(key, rule, team))
-        self._check_later(rule, rule.team + rule.hosts)
-
-    def _found_by_level(self, rule: Beside, team: list[str]) -> bool:
-        """One pod set that wants its own company: all of it in one class, which a level says better."""
-        leaves = self._leaves_in(tuple(team))
-        level = rule.classes.level
-        if level is None or len(leaves) != 1 or rule.given.any() or len(leaves[0].parts) > 1:
-            return False
-        (leaf,) = leaves
-        home = self.homes[leaf.number]
-        if level > home.level:
-            inner = Unit("+".join(leaf.parts), level)
-            home.kids.append(inner)
-            home.loose.remove(leaf)
-            inner.loose.append(leaf)
-            self.homes[leaf.number] = inner
-            leaf.home = level
-        return True
-
-    def _foundings(self, key: Key, rule: Beside, team: list[str]) -> Iterator[Choices]:
-        """Which class is founded. Without hosts everyone of the team is there; with hosts others may be beside them."""
-        usable = self._usable(self._leaves_in(tuple(team)))
-        for code in np.unique(rule.classes.codes[usable & (rule.classes.codes >= 0)]).tolist():
-            chosen = self.choices.answer(key, code)
-            if not rule.hosts:
-                chosen = chosen.answer(("confine", *key), (tuple(team), rule.classes.codes == code))
-            yield chosen
-        if rule.hosts:
-            yield self.choices.answer(key, -1)
-
-    # ---- bounds on single nodes, and bounds wider than a unit ------------------------------------------
-
-    def _single_node_bounds(self) -> None:
-        if not self.choices.highs and not self.choices.lows:
-            return
-        host = self.draft.tree.host
-        size = self.draft.tree.size
-        highs: dict[str, Ints] = {}
-        for (name, node), most in self.choices.highs.items():
-            highs.setdefault(name, np.full(size, 10**9, dtype=np.int64))[node] = most
-        lows: dict[str, Ints] = {}
-        for (name, node), least in self.choices.lows.items():
-            lows.setdefault(name, np.zeros(size, dtype=np.int64))[node] = least
-        for name in sorted(highs.keys() | lows.keys()):
-            leaves = self._leaves_in((name,))
-            if len(leaves) == 1 and len(leaves[0].parts) == 1:
-                self._narrow(leaves[0], host, lows.get(name), highs.get(name))
-            elif name in lows:
-                raise Asked(iter((UNANSWERABLE,)))
-            else:
-                self.ceilings.append(Ceiling(host, tuple(leaves), highs[name]))
-                for leaf in leaves:
-                    leaf.alone = True
-
-    def _settle_wide_bounds(self, leaf: Leaf) -> None:
-        """A bound on a level at or above the leaf's own unit speaks of the whole leaf: it becomes a mask."""
-        if not leaf.limits and not leaf.windows:
-            return
-        tree = self.draft.tree
-        mask = np.ones(tree.size, dtype=bool)
-        for level, most in leaf.limits:
-            if level <= leaf.home and most < leaf.count:
-                self.impossible = True
-        leaf.limits = tuple(entry for entry in leaf.limits if entry[0] > leaf.home)
-        for level in [at for at in leaf.windows if at <= leaf.home]:
-            window = leaf.windows.pop(level)
-            if window.high is not None:
-                mask &= (window.high >= leaf.count)[tree.domain[level]]
-            if window.low is not None and window.low.any():
-                needy = np.flatnonzero(window.low)
-                mask &= (tree.domain[level] == needy[0]) & bool(len(needy) == 1 and window.low[needy[0]] <= leaf.count)
-        if not mask.all():
-            leaf.shape = self.draft.local_shape(
-                leaf.shape, ("wide", leaf.number, self.draft.version, mask.tobytes()), mask
-            )
-
-    def _stay_with_lower_bounds(self, leaf: Leaf) -> None:
-        """Pods demanded in some domain bring the leaf's whole unit there: one domain, or none at all."""
-        tree = self.draft.tree
-        for level, window in leaf.windows.items():
-            if leaf.home == 0 or window.low is None or not window.low.any():
-                continue
-            firsts = tree.start[level][np.flatnonzero(window.low)]
-            homes = np.unique(tree.domain[leaf.home][firsts])
-            if len(homes) > 1:
-                self.impossible = True
-                return
-            here = tree.domain[leaf.home] == homes[0]
-            for other in self.homes[leaf.number].leaves():
-                key = ("home", other.number, leaf.home, int(homes[0]))
-                other.shape = self.draft.local_shape(other.shape, key, here)
-
-    def _settle_wide_rules(self, root: Unit) -> None:
-        for exclusion in self.exclusions:
-            if exclusion.level <= root.level and exclusion.first.count and exclusion.second.count:
-                self.impossible = True
-        for ceiling in self.ceilings:
-            if (
-                ceiling.level <= root.level
-                and isinstance(ceiling.most, int)
-                and sum(x.count for x in ceiling.leaves) > ceiling.most
-            ):
-                self.impossible = True
-
-
-UNANSWERABLE = Choices({("unanswerable",): True})
-
 
 def _drop_empty(unit: Unit) -> None:
     unit.loose = [leaf for leaf in unit.loose if leaf.count]
     for kid in unit.kids:
         _drop_empty(kid)
     unit.kids = [kid for kid in unit.kids if kid.kids or kid.loose]
-
-
-def _compositions(total: int, most: list[int]) -> Iterator[tuple[int, ...]]:
-    """All ways to write ``total`` as a sum with bounded parts."""
-    if not most:
-        if total == 0:
-            yield ()
-        return
-    for first in range(min(total, most[0]), -1, -1):
-        for rest in _compositions(total - first, most[1:]):
-            yield (first, *rest)
 
 
 def is_bound(group: Group) -> bool:

@@ -39,3 +39,12 @@ class Question:
 
 
 NOTHING_CHOSEN = Choices()
+UNANSWERABLE = Choices({("unanswerable",): True})  # stands for alternatives that cannot be searched: undecided
+
+
+class Asked(Exception):
+    """Building cannot go on before this question is answered. Never leaves the search."""
+
+    def __init__(self, alternatives: Iterator[Choices]) -> None:
+        super().__init__()
+        self.question = Question(alternatives)

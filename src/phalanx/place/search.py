@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.model.policy import Policy
-from phalanx.model.request import Group, PodSet, Request
+from phalanx.model.request import Group, Request
 from phalanx.place import between, bounds, choose, fit, mend, nudge, prices
 from phalanx.place.between import Rule
 from phalanx.place.budget import Budget, BudgetSpent
-from phalanx.place.build import UNANSWERABLE, Asked, Builder, Built, whole_range, whole_slices
-from phalanx.place.choices import NOTHING_CHOSEN, Choices
+from phalanx.place.build import Builder, Built, whole_range, whole_slices
+from phalanx.place.choices import NOTHING_CHOSEN, UNANSWERABLE, Asked, Choices
 from phalanx.place.choose import ORDERS
 from phalanx.place.draft import Draft
 from phalanx.place.exact import Exact

@@ -134,10 +134,7 @@ class Puzzle:
         return not set(self.level_keys) <= set(node.labels)
 
     def filtered(self, pods: list[Pod]) -> bool:
-        for pod in pods:
-            if not admits(self.shape(pod), pod.node):
-                return False
-        return True
+        return all(admits(self.shape(pod), pod.node) for pod in pods)
 
     def shape(self, pod: Pod) -> PodShape:
         assert pod.pod_set is not None
