@@ -20,7 +20,7 @@ from phalanx.model.decision import Placed
 from phalanx.model.nodes import RunningPod
 from phalanx.model.resources import Resources
 from phalanx.model.snapshot import Snapshot
-from phalanx.place.draft import Draft, Shape, Taken
+from phalanx.place.draft import Draft, Taken
 
 Pods = tuple[RunningPod, ...]
 Lots = dict[Resources, dict[str, int]]  # what each pod asks for -> node -> pods
@@ -170,7 +170,5 @@ def _exact(draft: Draft, requests: Resources) -> bool:
 
 def _taken(draft: Draft, requests: Resources, counts: list[tuple[int, int]]) -> Taken:
     """So many pods on each position, in ascending order, in the units the draft has now."""
-    needs = sorted((draft.row[name], amount // draft.unit[draft.row[name]]) for name, amount in requests)
-    rows, need = np.array(needs, np.int64).reshape(-1, 2).T
     nodes, numbers = np.array(counts, np.int64).T
-    return Taken(Shape(("running", requests), rows, need, None), nodes, numbers)
+    return Taken(draft.lump(("running", requests), requests), nodes, numbers)

@@ -6,7 +6,7 @@ what changed, not of the cluster.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 import numpy as np
@@ -26,8 +26,10 @@ Flags = npt.NDArray[np.bool_]
 
 # Sums over all nodes must stay below 2**63; a row whose total passes this bound is refused as a Problem.
 TOTAL_MAX = 2**61
+ROWS_MAX = 512  # resources and host ports in play; at 100,000 nodes 400 MB. A cluster has a dozen
 LOG_KEEP = 4096
 SHAPES_KEEP = 4096
+ANY_ADDRESS = "0.0.0.0"
 NO_TOPOLOGY = Topology.of("", ())
 
 
@@ -36,16 +38,17 @@ class Shape:
     """What one pod takes, in the draft's own units, and which nodes admit it.
 
     Shapes with equal ``key`` are interchangeable; a mask that depends on running pods makes the key unique.
+    ``amounts`` are the same needs in nano-units: they outlive a change of units.
     """
 
     key: object
     rows: Ints
     need: Ints
     mask: Flags | None
+    amounts: tuple[int, ...]
+    ports: tuple[HostPort, ...] = ()
     score: Ints | None = None
-
-    def column(self) -> Ints:
-        return self.need[:, None]
+    measured: int = 0  # the version of the units ``need`` is written in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +58,16 @@ class Taken:
     shape: Shape
     nodes: Ints
     counts: Ints
+
+
+def _overlap(first: str, second: str) -> bool:
+    return first == second or ANY_ADDRESS in (first, second)
+
+
+def _too_many(path: str, what: str) -> Problem:
+    return Problem(
+        path, what, (), f"more than {ROWS_MAX} different resources and host ports are in play; {what} cannot be added"
+    )
 
 
 def _too_fine(path: str, name: str, step: int, total: int) -> Problem:
@@ -78,11 +91,14 @@ class Draft:
         self.largest: list[int] = []  # the most any node allocates of it, in nano-units
         self.total: list[int] = []  # nano-units allocatable in the whole cluster
         self.free: Ints = np.zeros((0, tree.size), np.int64)
+        self._buffer: Ints = np.zeros((8, tree.size), np.int64)  # ``free`` is its upper part
+        self.units_version = 0
         self.log: list[Ints] = []
         self.log_base = 0
         self.journal: list[Taken] = []
         self.capacities: dict[object, object] = {}  # kept by ``fit``; here because it lives as long as we do
-        self.ports: dict[tuple[str, int], dict[tuple[int, str], int]] = {}
+        self.ports: dict[tuple[str, int], dict[tuple[int, str], int]] = {}  # who uses a host port: (node, ip) -> pods
+        self._port_row_of: dict[tuple[str, int], dict[str, int]] = {}  # rows of a port by address
         self._shapes: dict[object, Shape] = {}
         self._same: dict[tuple[int, bool], tuple[PodShape, Shape]] = {}  # by identity; the pod is held so it stays one
         self._masks: dict[object, Flags] = {}
@@ -128,7 +144,9 @@ class Draft:
         for at, amount in used.items():
             free[at] -= amount
         self.residue.append([0] * len(free))
-        self.free = np.vstack([self.free, np.zeros((1, len(free)), dtype=np.int64)])
+        if len(self.unit) > len(self._buffer):
+            self._buffer = np.vstack([self._buffer, np.zeros_like(self._buffer)])
+        self.free = self._buffer[: len(self.unit)]
         self._measure(self.row[name], free, self.unit[-1])
 
     def _measure(self, row: int, free: list[int], unit: int) -> None:
@@ -159,6 +177,8 @@ class Draft:
                 wanted.setdefault(name, set()).add(amount)
         for name, amounts in wanted.items():
             if name not in self.row:
+                if len(self.row) >= ROWS_MAX:
+                    return _too_many(path, name)
                 self._add_row(name, [0] * self.tree.size, {})
             row = self.row[name]
             # what is larger than every node fits nowhere, whatever the unit
@@ -179,17 +199,31 @@ class Draft:
         return same is not None and same[0] is pod
 
     def _change_unit(self, row: int, unit: int) -> None:
-        """A finer unit keeps all shapes, scaled; an unrelated one (the old was too fine to refine) forgets them."""
+        """Another unit for a row. Shapes are written down anew when next used; an unrelated unit forgets them."""
         name = next(key for key, value in self.row.items() if value == row)
-        finer, remainder = divmod(self.unit[row], unit)
+        unrelated = self.unit[row] % unit
         self._measure(row, self.free_nano(name), unit)
-        if remainder:
+        self.units_version += 1
+        if unrelated:
             self._forget_shapes()
             self.capacities.clear()
-            return
-        for shape in self._shapes.values():
-            shape.need[shape.rows == row] *= finer
         self.capacities.pop("sums", None)
+
+    def renew(self, shape: Shape) -> None:
+        """Writes a shape's needs in the units of now."""
+        if shape.measured != self.units_version:
+            shape.need = self._needs(shape.rows.tolist(), shape.amounts)
+            shape.measured = self.units_version
+
+    def _needs(self, rows: Sequence[int], amounts: Sequence[int]) -> Ints:
+        """Amounts in whole units; what no node could hold even when empty is one unit more than the largest has."""
+        return np.array(
+            [
+                min(amount // self.unit[row], self.largest[row] // self.unit[row] + 1)
+                for row, amount in zip(rows, amounts, strict=True)
+            ],
+            dtype=np.int64,
+        )
 
     def shape(self, pod: PodShape, bound: bool) -> Shape:
         """The shape class of a pod, shared by all pods that ask for the same and may use the same nodes.
@@ -198,6 +232,7 @@ class Draft:
         """
         same = self._same.get((id(pod), bound))  # hashing a whole pod costs more than the rest of a small decision
         if same is not None and same[0] is pod:
+            self.renew(same[1])
             return same[1]
         key = (pod.requests, pod.filter, pod.ports, bound)
         found = self._shapes.get(key)
@@ -205,6 +240,7 @@ class Draft:
             if len(self._shapes) >= SHAPES_KEEP:
                 self._forget_shapes()
             found = self._shapes[key] = self._make_shape(key, pod, bound)
+        self.renew(found)
         self._same[id(pod), bound] = (pod, found)
         return found
 
@@ -213,35 +249,40 @@ class Draft:
         self._same.clear()
 
     def _make_shape(self, key: object, pod: PodShape, bound: bool) -> Shape:
-        need: dict[int, int] = {}
-        for name, amount in pod.requests:
-            row = self.row[name]
-            over = self.largest[row] // self.unit[row] + 1
-            need[row] = over if amount > self.largest[row] else amount // self.unit[row]
-        for row in self._port_rows(pod.ports):
-            need[row] = 1
-        rows = np.array(sorted(need), dtype=np.int64)
+        amounts = {self.row[name]: amount for name, amount in pod.requests}
+        amounts.update((row, 1) for row in self._port_rows(pod.ports))
         score = self.score(pod.filter) if pod.filter.preferred else None
-        return Shape(
-            key, rows, np.array([need[int(r)] for r in rows], dtype=np.int64), self.mask(pod.filter, bound), score
-        )
+        return self._shaped(key, amounts, self.mask(pod.filter, bound), pod.ports, score)
+
+    def _shaped(
+        self, key: object, amounts: Mapping[int, int], mask: Flags | None,
+        ports: tuple[HostPort, ...] = (), score: Ints | None = None,
+    ) -> Shape:  # fmt: skip
+        rows = sorted(amounts)
+        nano = tuple(amounts[row] for row in rows)
+        need = self._needs(rows, nano)
+        return Shape(key, np.array(rows, dtype=np.int64), need, mask, nano, ports, score, self.units_version)
+
+    def lump(self, key: object, requests: Resources) -> Shape:
+        """The shape of pods that are there already, wherever they are: only what they take."""
+        return self._shaped(key, {self.row[name]: amount for name, amount in requests}, None)
 
     def local_shape(self, shape: Shape, key: object, mask: Flags) -> Shape:
         """The same pod on fewer nodes, for one decision only."""
         both = mask if shape.mask is None else shape.mask & mask
-        return Shape((shape.key, key), shape.rows, shape.need, both, shape.score)
+        return replace(shape, key=(shape.key, key), mask=both)
 
     def joint_shape(self, shapes: Sequence[Shape], key: object) -> Shape:
         """Several pods that go to one node together, as one shape with added needs."""
-        need: dict[int, int] = {}
+        amounts: dict[int, int] = {}
         mask: Flags | None = None
         for shape in shapes:
-            for row, amount in zip(shape.rows.tolist(), shape.need.tolist(), strict=True):
-                need[row] = min(need.get(row, 0) + amount, TOTAL_MAX)
+            for row, amount in zip(shape.rows.tolist(), shape.amounts, strict=True):
+                amounts[row] = amounts.get(row, 0) + amount
             if shape.mask is not None:
                 mask = shape.mask if mask is None else mask & shape.mask
-        rows = np.array(sorted(need), dtype=np.int64)
-        return Shape(("joint", key), rows, np.array([need[int(r)] for r in rows], dtype=np.int64), mask)
+        ports = tuple(port for shape in shapes for port in shape.ports)
+        return self._shaped(("joint", key), amounts, mask, ports)
 
     def mask(self, node_filter: NodeFilter, bound: bool) -> Flags | None:
         """Nodes a filter admits; None when it admits them all."""
@@ -265,46 +306,51 @@ class Draft:
 
     def _port_rows(self, ports: tuple[HostPort, ...]) -> list[int]:
         """Rows that stand for host ports: one unit a node. A wildcard takes those of every address in play."""
-        rows = []
         for port in ports:
-            own = self._port_row(port)
-            rows.append(own)
-            if port.ip == "0.0.0.0":
-                prefix = f"port {port.protocol}/{port.port}/"
-                rows += [row for name, row in self.row.items() if name.startswith(prefix)]
-        return sorted(set(rows))
+            self._port_row(port)
+        rows: set[int] = set()
+        for port in ports:
+            by_address = self._port_row_of[port.protocol, port.port]
+            rows |= set(by_address.values()) if port.ip == ANY_ADDRESS else {by_address[port.ip]}
+        return sorted(rows)
 
-    def _port_row(self, port: HostPort) -> int:
+    def _port_row(self, port: HostPort) -> None:
+        by_address = self._port_row_of.setdefault((port.protocol, port.port), {})
+        if port.ip in by_address:
+            return
+        used: dict[int, int] = {}
+        for (node, ip), count in self.ports.get((port.protocol, port.port), {}).items():
+            if _overlap(ip, port.ip):
+                used[node] = used.get(node, 0) + count
         name = f"port {port.protocol}/{port.port}/{port.ip}"
-        if name not in self.row:
-            self._add_row(name, [1] * self.tree.size, {})
-            users = self.ports.get((port.protocol, port.port), {})
-            for (node, ip), count in users.items():
-                if ip in (port.ip, "0.0.0.0") or port.ip == "0.0.0.0":
-                    self.free[-1, node] -= count
-            self._widen_wildcards(port)
-        return self.row[name]
+        self._add_row(name, [1] * self.tree.size, used)
+        by_address[port.ip] = self.row[name]
+        self._widen_wildcards(port)
 
     def _widen_wildcards(self, port: HostPort) -> None:
         """A new address in play: shapes that hold the wildcard must take it too, so they are made again."""
         stale = [
             key for key, shape in self._shapes.items()
-            if any(p.port == port.port and p.protocol == port.protocol for p in key[2])  # type: ignore[index]
+            if any(p.port == port.port and p.protocol == port.protocol for p in shape.ports)
         ]  # fmt: skip
         for key in stale:
             del self._shapes[key]
         self._same.clear()
 
+    def room_for_ports(self, ports: Iterable[HostPort], path: str) -> Problem | None:
+        """A Problem if so many different host ports cannot be told apart any more."""
+        fresh = {port for port in ports if port.ip not in self._port_row_of.get((port.protocol, port.port), {})}
+        if len(self.row) + len(fresh) > ROWS_MAX:
+            return _too_many(path, f"{len(fresh)} more host ports")
+        return None
+
     def count_ports(self, ports: tuple[HostPort, ...], node: int, step: int) -> None:
-        """Counts the host ports of a pod that comes to (+1) or leaves (-1) a node."""
+        """Counts the host ports of pods that come to (positive) or leave (negative) a node."""
         for port in ports:
             users = self.ports.setdefault((port.protocol, port.port), {})
             users[node, port.ip] = users.get((node, port.ip), 0) + step
-            for name, row in self.row.items():
-                parts = name.removeprefix("port ").split("/", 2) if name.startswith("port ") else []
-                if parts[:2] == [port.protocol, str(port.port)] and (
-                    parts[2] in (port.ip, "0.0.0.0") or port.ip == "0.0.0.0"
-                ):
+            for ip, row in self._port_row_of.get((port.protocol, port.port), {}).items():
+                if _overlap(ip, port.ip):
                     self.free[row, node] -= step
 
     # ---- taking and undoing -------------------------------------------------------------------------
@@ -338,9 +384,26 @@ class Draft:
             self._change(entry.shape, entry.nodes, entry.counts)
 
     def _change(self, shape: Shape, nodes: Ints, counts: Ints) -> None:
-        for row, need in zip(shape.rows.tolist(), shape.need.tolist(), strict=True):
-            self.free[row, nodes] += need * counts
+        if shape.measured == self.units_version and not shape.ports:
+            for row, need in zip(shape.rows.tolist(), shape.need.tolist(), strict=True):
+                self.free[row, nodes] += need * counts
+        else:
+            self._change_exactly(shape, nodes, counts)
         self.touch(nodes)
+
+    def _change_exactly(self, shape: Shape, nodes: Ints, counts: Ints) -> None:
+        """The same for shapes of other days: units may have changed, and addresses of their ports come into play."""
+        ports = {row for by_address in self._port_row_of.values() for row in by_address.values()}
+        spots = list(zip(nodes.tolist(), counts.tolist(), strict=True))
+        for row, amount in zip(shape.rows.tolist(), shape.amounts, strict=True):
+            if row in ports:
+                continue
+            for node, count in spots:
+                steps, rest = divmod(self.residue[row][node] + amount * count, self.unit[row])
+                self.free[row, node] += steps
+                self.residue[row][node] = rest
+        for node, count in spots if shape.ports else ():
+            self.count_ports(shape.ports, node, -count)
 
     def touch(self, nodes: Ints) -> None:
         """Writes to the log that the free capacity of these nodes (ascending) changed."""

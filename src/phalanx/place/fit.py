@@ -61,6 +61,7 @@ def _alike(old: Shape, new: Shape) -> bool:
 
 def refresh(draft: Draft, found: Capacity) -> None:
     """Brings a capacity up to date."""
+    draft.renew(found.shape)
     now = draft.version
     if found.version == now:
         return

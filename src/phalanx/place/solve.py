@@ -51,6 +51,8 @@ def place(draft: Draft, request: Request, policy: Policy = Policy()) -> Answer:
     """Decides one request. The draft is left as it was; ``commit`` takes what the answer holds."""
     unseen = [s.shape.requests for s in request.root.pod_sets() if not draft.knows(s.shape)]
     problem = draft.accommodate(unseen, "resources") if unseen else None
+    if problem is None:
+        problem = draft.room_for_ports((port for s in request.root.pod_sets() for port in s.shape.ports), "hostPort")
     if problem is not None:
         return Answer(INVALID, problem=problem)
     search = Search(draft, request, policy, Budget(policy.budget))
