@@ -163,16 +163,17 @@ class Exact:
             for level in range(tree.host, self.level - 1, -1):
                 own = self.aside.get((pod, level))
                 if level in bounds:
-                    self._add_bound(pod, level, bounds[level][1], own, inside)
+                    self._add_bound(leaf, level, bounds[level][1], own, inside)
                 if own is not None:
                     inside[tree.start[level][:-1]] += own
 
-    def _add_bound(self, pod: int, level: int, high: Ints | None, own: Ints | None, inside: Ints) -> None:
-        tree = self.tree
+    def _add_bound(self, leaf: Leaf, level: int, high: Ints | None, own: Ints | None, inside: Ints) -> None:
+        tree, pod = self.tree, self.types.pod(leaf)
         visible = [(i, self.types.pods_in(kind, pod)) for i, kind in enumerate(self.scopes[level].below)]
         ((column, per_unit),) = [(i, per) for i, per in visible if per]
-        if own is not None and own.any() and per_unit != 1:
-            raise BudgetSpent  # a lower bound below a slice: not expressible here, so not decided
+        sliced = per_unit != 1 or any(at <= level for at, _ in leaf.units)
+        if own is not None and own.any() and sliced:
+            raise BudgetSpent  # a lower bound on a part of a slice: not expressible here, so not decided
         count = tree.count(level)
         already = np.add.reduceat(inside, tree.start[level][:-1])
         top = np.full(count, 2**40, dtype=np.int64) if high is None else np.maximum(high - already, 0) // per_unit

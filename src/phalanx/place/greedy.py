@@ -116,7 +116,10 @@ class Greedy:
             if placed is None or placed[1].sum() > rest:
                 return False
             rest -= int(placed[1].sum())
-            capacity = leaf.capacity_after(self.draft, *placed)
+            beyond = leaf.capacity_after(self.draft, *placed)
+            if beyond is None:
+                return False
+            capacity = beyond
         if rest and capacity.levels[level][domain] < rest:
             return False
         if rest:

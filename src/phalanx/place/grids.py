@@ -322,7 +322,7 @@ class SplitGrids(Grids):
             for variant in np.unique(codes, axis=0).tolist():
                 here = np.zeros(self.tree.size, dtype=bool)
                 here[nodes.start : nodes.stop] = (codes == variant).all(axis=1)
-                shape = self.draft.local_shape(leaf.shape, ("variant", *variant), here)
+                shape = self.draft.local_shape(leaf.shape, ("variant", here.tobytes()), here)
                 most = min(leaf.count, int(capacity(self.draft, shape).levels[0][0]))
                 if most:
                     kind = self.types.pod(replace(leaf, shape=shape))

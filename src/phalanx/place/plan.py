@@ -61,14 +61,19 @@ class Leaf:
         refresh(draft, self.own)
         return self.own
 
-    def capacity_after(self, draft: Draft, nodes: Ints, counts: Ints) -> Capacity:
-        """How many fit in addition once some of these pods are placed: what they used of each bound is gone."""
+    def capacity_after(self, draft: Draft, nodes: Ints, counts: Ints) -> Capacity | None:
+        """How many fit in addition once some of these pods are placed: what they used of each bound is gone.
+
+        None if they already use more than a bound allows.
+        """
         tree = draft.tree
         left = self._windowed({level: w.high for level, w in self.windows.items()})
         bounds: dict[int, Ints | int] = {}
         for level, high in left.limits.items():
             used = np.bincount(tree.domain[level][nodes], weights=counts, minlength=tree.count(level)).astype(np.int64)
-            bounds[level] = np.maximum(high - used, 0)
+            bounds[level] = left_over = np.asarray(high - used)
+            if (left_over < 0).any():
+                return None
         beyond = Capacity(self.shape, tuple(left.units.items()), bounds)
         refresh(draft, beyond)
         return beyond

@@ -108,10 +108,18 @@ def _component(draft: Draft, groups: list[Group], built: Built, found: Found) ->
         present = [g.name for g in groups if rank < len(where[g.name])]
         key = tuple(where[name][rank] for name in present)
         waiting = bundles.get(tuple(sorted(key)))
-        domain = waiting.pop(0) if waiting else None
+        domain = waiting.pop(0) if waiting else _meeting(tree.domain[level], built, key, left, level)
         for name, pod_set in zip(present, key, strict=True):
             slots[name].append(_take(left[pod_set], tree.domain[level], domain, bundles, pod_set))
     yield from slots.items()
+
+
+def _meeting(domain: Ints, built: Built, key: tuple[str, ...], left: dict[str, list[int]], level: int) -> int | None:
+    """Partners of a group that is narrower than the shared level all come to the one domain that holds it."""
+    for name in key if len(key) > 1 else ():
+        if any(leaf.home > level for leaf in built.leaves_of[name]):
+            return int(domain[left[name][0]])
+    return None
 
 
 def _bundle_domains(domain: Ints, built: Built, found: Found) -> dict[tuple[str, ...], list[int]]:

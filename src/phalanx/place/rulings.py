@@ -29,9 +29,10 @@ class Rulings:
 
     def apply(self, root: Unit) -> None:
         """Every rule as numbers, as a question, or for the last tier."""
-        for group in self.b.request.root.groups():
-            if group.spread is not None and group.name in self.b.chosen:
-                self._spread(group, root)
+        spread = [g for g in self.b.request.root.groups() if g.spread is not None and g.name in self.b.chosen]
+        # seeds divide leaves, so they come first: whatever counts leaves must see all of them
+        for group in sorted(spread, key=lambda g: g.spread is not None and g.spread.min_domains is None):
+            self._spread(group, root)
         for rule in self.b.between.rules:
             if isinstance(rule, Apart):
                 self._apart(rule)
@@ -99,11 +100,17 @@ class Rulings:
             seed = self.b.add_leaf(self.b.homes[leaf.number], leaf.parts, share * step, leaf.shape, leaf.units)
             seed.alone = leaf.alone = True
             seed.limits = tuple(sorted({**dict(leaf.limits), level: step}.items()))
-            if leaf.limits:  # both parts together stay under the leaf's own limits
-                self.b.ceilings += [Ceiling(at, (leaf, seed), most) for at, most in leaf.limits]
+            self._divide(leaf, seed)
             seeds.append(seed)
         if len(seeds) > 1:
             self.b.ceilings.append(Ceiling(level, tuple(seeds), max(steps)))
+
+    def _divide(self, leaf: Leaf, seed: Leaf) -> None:
+        """What bounds a leaf bounds both parts of it together."""
+        self.b.ceilings += [Ceiling(at, (leaf, seed), most) for at, most in leaf.limits]
+        for ceiling in self.b.ceilings:
+            if leaf in ceiling.leaves and seed not in ceiling.leaves:
+                ceiling.leaves = (*ceiling.leaves, seed)
 
     def _group_skew(self, group: Group, names: list[str], root: Unit) -> None:
         spread = group.spread
