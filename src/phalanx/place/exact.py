@@ -176,7 +176,7 @@ class Exact:
             raise BudgetSpent  # a lower bound on a part of a slice: not expressible here, so not decided
         count = tree.count(level)
         already = np.add.reduceat(inside, tree.start[level][:-1])
-        top = np.full(count, 2**40, dtype=np.int64) if high is None else np.maximum(high - already, 0) // per_unit
+        top = np.full(count, 2**40, dtype=np.int64) if high is None else (high - already) // per_unit  # below 0: no
         shift = np.zeros(count, dtype=np.int64) if own is None else own
         self.bounds.setdefault(level, []).append(Bound(column, shift, top))
 

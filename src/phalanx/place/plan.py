@@ -5,11 +5,13 @@ their own dissolve into their parent. What remains are *units* (groups that need
 *leaves* (interchangeable pods).
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.place.budget import Budget
 from phalanx.place.draft import TOTAL_MAX, Draft, Shape
 from phalanx.place.fit import Capacity, Layers, capacity, refresh
 
@@ -188,3 +190,42 @@ def reference_node(draft: Draft) -> npt.NDArray[np.float64]:
     sample = draft.free[:, ::step]
     top = sample.max(axis=1) if sample.size else np.ones(draft.free.shape[0])
     return np.maximum(top, 1).astype(np.float64)
+
+
+def pinned(draft: Draft, plan: Plan, domain: int, budget: Budget) -> Iterator[Plan]:
+    """The plan with every unit tied to one domain and so nothing nested, for each way to do that inside a domain."""
+    for places in _pins(draft, plan.root, plan.root.level, domain, budget):
+        leaves = []
+        for leaf in plan.leaves:
+            mask = places.get(leaf.number)
+            shape = leaf.shape if mask is None else draft.local_shape(leaf.shape, ("pinned", mask.tobytes()), mask)
+            leaves.append(replace(leaf, shape=shape, home=plan.root.level, own=None))
+        flat = Unit(plan.root.name, plan.root.level, loose=list(leaves))
+        changed = dict(zip((leaf.number for leaf in plan.leaves), leaves, strict=True))
+        exclusions = [
+            Exclusion(e.level, changed[e.first.number], changed[e.second.number])
+            for e in plan.exclusions
+            if e.first.count and e.second.count
+        ]
+        ceilings = [
+            Ceiling(c.level, tuple(changed[x.number] for x in c.leaves if x.count), c.most) for c in plan.ceilings
+        ]
+        yield Plan(flat, leaves, exclusions, ceilings)
+
+
+def _pins(draft: Draft, unit: Unit, level: int, domain: int, budget: Budget) -> Iterator[dict[int, Flags]]:
+    """Every choice of domains for the units below one that sits in ``domain``: masks of their leaves."""
+    if not unit.kids:
+        yield {}
+        return
+    (first, *others), tree = unit.kids, draft.tree
+    rest = Unit(unit.name, unit.level, kids=others)
+    for number in tree.within(level, domain, first.level):
+        budget.spend(1000)
+        if first.mask is not None and not first.mask[number]:
+            continue
+        here = tree.domain[first.level] == number
+        for inner in _pins(draft, first, first.level, number, budget):
+            own = {leaf.number: here for leaf in first.leaves()} | inner
+            for more in _pins(draft, rest, level, domain, budget):
+                yield own | more

@@ -25,7 +25,7 @@ from phalanx.place.draft import Draft
 from phalanx.place.exact import Exact
 from phalanx.place.greedy import VARIANTS, Found, Greedy
 from phalanx.place.grids import Crossing, Grids, SplitGrids, leasts
-from phalanx.place.plan import Plan, complete, reference_node
+from phalanx.place.plan import Plan, complete, pinned, reference_node
 from phalanx.place.split import Style, descend
 from phalanx.place.verdicts import IMPOSSIBLE, PLACED, UNDECIDED
 
@@ -230,21 +230,32 @@ class Search:
         return Outcome(IMPOSSIBLE)
 
     def _grids(self, built: Built, choices: Choices, domain: int, budget: Budget) -> Found | None:
-        """Parts that nest; where classes cross and nothing is nested, as few rules as possible are split off."""
-        flat = not built.plan.root.kids and not any(leaf.units for leaf in built.plan.leaves)
-        for split in few_first(built.lazy) if flat else [[]]:
+        """Parts that nest; where classes cross, units are pinned to domains and as few rules as possible split off."""
+        if any(leaf.units for leaf in built.plan.leaves):
+            return self._with_leasts(built.plan, built.lazy, [], choices, domain, budget)
+        try:
+            return self._with_leasts(built.plan, built.lazy, [], choices, domain, budget)
+        except Crossing:
+            for plan in pinned(self.draft, built.plan, domain, budget):
+                found = self._split(plan, built.lazy, choices, domain, budget)
+                if found is not None:
+                    return found
+            return None
+
+    def _split(self, plan: Plan, rules: list[Rule], choices: Choices, domain: int, budget: Budget) -> Found | None:
+        for split in few_first(rules):
             try:
-                return self._with_leasts(built, split, choices, domain, budget)
+                return self._with_leasts(plan, rules, split, choices, domain, budget)
             except Crossing:
                 continue
         raise Crossing
 
     def _with_leasts(
-        self, built: Built, split: list[Rule], choices: Choices, domain: int, budget: Budget
+        self, plan: Plan, rules: list[Rule], split: list[Rule], choices: Choices, domain: int, budget: Budget
     ) -> Found | None:
         """Every combination of least counts for the even spreads that are not split off."""
-        plan, level = built.plan, built.plan.root.level
-        nested = [rule for rule in built.lazy if rule not in split]
+        level = plan.root.level
+        nested = [rule for rule in rules if rule not in split]
         evens = [rule for rule in nested if isinstance(rule, between.Even) and not rule.floor]
         for numbers in product(*(leasts(self.draft, plan, rule) for rule in evens)):
             assumed = choices
