@@ -360,8 +360,9 @@ def test_absurd_numbers_in_a_manifest_get_an_answer_or_a_problem(count: Any, cpu
     assert decided(gang({"name": "a", "count": count, "template": worker}))
 
 
-def test_a_gang_without_groups_is_not_passed_over_in_silence() -> None:
-    assert decided(gang())
+def test_a_gang_without_groups_is_not_passed_over_in_silence() -> None:  # W-188
+    found = read([NODE, TREE, gang()])
+    assert not found.requests and any(found.notes.values())
 
 
 JSON = st.recursive(

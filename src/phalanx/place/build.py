@@ -3,9 +3,8 @@
 Where a rule needs an assumption first, building stops with the Question; the search answers it and builds again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from math import lcm
 
 import numpy as np
@@ -13,13 +12,15 @@ import numpy.typing as npt
 
 from phalanx.model.request import Group, PodSet, Request
 from phalanx.place.between import Between, Rule
-from phalanx.place.choices import Asked, Choices, Key
+from phalanx.place.choices import UNANSWERABLE, Asked, Choices, Key
 from phalanx.place.draft import Draft, Shape
 from phalanx.place.plan import Ceiling, Exclusion, Leaf, Plan, Unit
-from phalanx.place.rulings import Rulings
+from phalanx.place.rulings import Rulings, compositions
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+BUNDLES_MAX = 2000  # pairs of ranks that each need a domain above the node; more are not searched
 
 
 @dataclass(slots=True)
@@ -121,15 +122,18 @@ class Builder:
         return [members[i] for i in self.choices.answers[key]]
 
     def _subsets(self, key: Key, members: list[Group | PodSet], least: int) -> Iterator[Choices]:
-        """All members; then the smallest sets that suffice; then what is between (rules may need company)."""
-        sizes = [len(members), *range(least, len(members))]
-        seen = set()
-        for size in sizes:
-            for subset in combinations(range(len(members)), size):
-                kind = tuple(sorted(likeness(members[i]) for i in subset))
-                if kind not in seen:
-                    seen.add(kind)
-                    yield self.choices.answer(key, subset)
+        """All members; then the smallest sets that suffice; then what is between (rules may need company).
+
+        Of members that are alike only the number matters, so the first ones stand for any.
+        """
+        alike: dict[object, list[int]] = {}
+        for i, member in enumerate(members):
+            alike.setdefault(likeness(member), []).append(i)
+        kinds = list(alike.values())
+        for size in [len(members), *range(least, len(members))]:
+            for numbers in compositions(size, [len(kind) for kind in kinds]):
+                subset = sorted(i for kind, number in zip(kinds, numbers, strict=True) for i in kind[:number])
+                yield self.choices.answer(key, tuple(subset))
 
     def _leaf(self, unit: Unit, pod_set: PodSet, count: int, bound: bool) -> Leaf:
         shape = self._shape(pod_set, bound)
@@ -241,6 +245,8 @@ class Builder:
             joint = self.draft.joint_shape(shapes, tuple(shape.key for shape in shapes))
             leaf = self.add_leaf(unit, names, count, joint)
             self.bundles.append(Bundle(names, (leaf.number,)))
+        elif count > BUNDLES_MAX:
+            raise Asked(iter((UNANSWERABLE,)))
         else:
             for _ in range(count):
                 home = self._nested(unit, "+".join(names), level)
@@ -286,13 +292,13 @@ def whole_range(pod_set: PodSet) -> tuple[int, int]:
     return -(-pod_set.min_count // step) * step, pod_set.count // step * step
 
 
-def likeness(member: Group | PodSet) -> str:
-    """Equal for members that differ only in their names."""
+def likeness(member: Group | PodSet) -> Hashable:
+    """Equal for members that differ only in their names; what others refer to by name is like nothing else."""
     if isinstance(member, PodSet):
-        return repr((member.count, member.min_count, member.shape, member.slices))
-    inner = [likeness(m) for m in member.members]
+        return (member.count, member.min_count, member.shape, member.slices)
+    inner = tuple(likeness(m) for m in member.members)
     ranks = member.ranks and (member.ranks.order, member.ranks.across, member.ranks.with_same_rank_of)
-    return repr((member.required, member.preferred, member.min_members, member.spread, ranks, inner))
+    return (member.required, member.preferred, member.min_members, member.spread, ranks, inner)
 
 
 def linked_names(group: Group) -> set[str]:

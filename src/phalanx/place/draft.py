@@ -219,7 +219,7 @@ class Draft:
         """Amounts in whole units; what no node could hold even when empty is one unit more than the largest has."""
         return np.array(
             [
-                min(amount // self.unit[row], self.largest[row] // self.unit[row] + 1)
+                self.largest[row] // self.unit[row] + 1 if amount > self.largest[row] else amount // self.unit[row]
                 for row, amount in zip(rows, amounts, strict=True)
             ],
             dtype=np.int64,

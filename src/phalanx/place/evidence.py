@@ -11,7 +11,7 @@ All of it is asked of the solver again, on a request with less in it: what is le
 so a part that is impossible by itself is a cause and not a suspicion.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -141,7 +141,7 @@ class _Ask:
 
     def __init__(self) -> None:
         self.left = WORK_MAX
-        self.known: dict[tuple[int, str], bool] = {}
+        self.known: dict[tuple[int, Hashable], bool] = {}
 
     def impossible(self, draft: Draft, request: Request) -> bool:
         """Whether that was proved; a question that is too dear is answered with no."""

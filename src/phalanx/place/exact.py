@@ -270,6 +270,7 @@ class Exact:
         if at == len(most) - 1:
             if len(out) >= PATTERNS_MAX:
                 raise BudgetSpent
+            self.budget.spend(200)
             out.append((*prefix, fits))
             return
         for number in range(fits, -1, -1):
@@ -366,8 +367,10 @@ class Exact:
             return []
         out: list[Vector] = []
         for vector in vectors:
-            out.extend(lowered(vector, sorted(weights.items()), left))
-            self.budget.spend(len(out))
+            for lower in lowered(vector, sorted(weights.items()), left):
+                self.budget.spend(100)
+                out.append(lower)
+        self.budget.spend(10 * len(out) ** 2)
         return maximal(out)
 
     def _open(self, level: int, vectors: list[Vector]) -> list[Vector]:
@@ -381,7 +384,7 @@ class Exact:
             if min(shape) < 1:
                 return []
             raise BudgetSpent
-        self.budget.spend(cells * len(vectors))
+        self.budget.spend(cells * len(vectors) * len(shape))
         wanted = np.indices(shape).reshape(len(shape), -1).T
         need = wanted @ scope.opening
         good = np.zeros(len(wanted), dtype=bool)

@@ -382,9 +382,14 @@ def leasts(draft: Draft, plan: Plan, rule: Even) -> range:
             pods += leaf.count
     base = int(rule.running.min())
     top = int(most.min())
-    while top > base and int(np.maximum(top - rule.running, 0).sum()) > pods:
-        top -= 1
-    return range(top, base - 1, -1)
+    low, high = base, max(top, base)
+    while low < high:  # the largest least count that the pods suffice for
+        middle = (low + high + 1) // 2
+        if int(np.maximum(middle - rule.running, 0).sum()) <= pods:
+            low = middle
+        else:
+            high = middle - 1
+    return range(low, base - 1, -1)
 
 
 def _around(part: Part, nodes: frozenset[int]) -> Part:

@@ -80,6 +80,7 @@ def _patterns(free: list[int], need: list[list[int]], most: list[int], budget: B
             if want and have // want < fits:
                 fits = have // want
         if at == len(most) - 1:
+            budget.spend(150)
             out.append((*prefix, fits))
             return len(out) <= PATTERNS_MAX
         return all(
@@ -92,7 +93,7 @@ def _patterns(free: list[int], need: list[list[int]], most: list[int], budget: B
     budget.spend(len(out) * 10)
     found = np.unique(np.array(out, dtype=np.int64), axis=0)
     if len(found) <= 1500:  # dropping covered patterns is quadratic; beyond this the rounds are cheaper with them
-        budget.spend(len(found) ** 2)
+        budget.spend(len(found) ** 2 * len(most))
         covered = (found[None] >= found[:, None]).all(axis=2).sum(axis=1) > 1
         found = found[~covered]
     return found

@@ -7,7 +7,9 @@ aligned because every slice's domain holds a multiple of its size.
                                           Stripe, rack n1 n3 n1 n3 n2 n2
 """
 
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -62,16 +64,13 @@ def _ordered(draft: Draft, group: Group, built: Built, found: Found) -> list[int
 
 def striped(blocks: Ints, domain: Ints) -> list[int]:
     """Blocks of pods dealt out to their domains in turn, as long as each has some."""
-    queues: dict[int, list[list[int]]] = {}
-    for block in blocks.tolist():
-        queues.setdefault(int(domain[block[0]]), []).append(block)
-    out: list[int] = []
-    while queues:
-        for number in sorted(queues):
-            out += queues[number].pop(0)
-            if not queues[number]:
-                del queues[number]
-    return out
+    homes = domain[blocks[:, 0]]
+    order = np.argsort(homes, kind="stable")
+    starts = np.flatnonzero(np.diff(homes[order], prepend=-1))
+    turn = np.empty(len(blocks), dtype=np.int64)  # how many of its domain come before a block
+    turn[order] = np.arange(len(blocks)) - np.repeat(starts, np.diff(np.append(starts, len(blocks))))
+    dealt: list[int] = blocks[np.lexsort((homes, turn))].ravel().tolist()
+    return dealt
 
 
 def _near(draft: Draft, pods: Ints, leader: int) -> list[int]:
@@ -98,57 +97,65 @@ def _component(draft: Draft, groups: list[Group], built: Built, found: Found) ->
     tree = draft.tree
     level = next(g.ranks.level for g in groups if g.ranks and g.ranks.with_same_rank_of) or tree.host
     sets = {g.name: list(g.pod_sets()) for g in groups}
-    left = {s.name: _pods(built, found, s).tolist() for members in sets.values() for s in members}
-    if any(len(left[s.name]) != built.counts[s.name] for members in sets.values() for s in members):
+    pods = {s.name: _pods(built, found, s).tolist() for members in sets.values() for s in members}
+    if any(len(pods[s.name]) != built.counts[s.name] for members in sets.values() for s in members):
         return
     where = {g.name: [s.name for s in sets[g.name] for _ in range(built.counts[s.name])] for g in groups}
     slots: dict[str, list[int]] = {g.name: [] for g in groups}
     bundles = _bundle_domains(tree.domain[level], built, found)
+    left = {name: Waiting.of(nodes, tree.domain[level], name, bundles) for name, nodes in pods.items()}
     for rank in range(max(len(w) for w in where.values())):
         present = [g.name for g in groups if rank < len(where[g.name])]
         key = tuple(where[name][rank] for name in present)
         waiting = bundles.get(tuple(sorted(key)))
-        domain = waiting.pop(0) if waiting else _meeting(tree.domain[level], built, key, left, level)
+        domain = waiting.popleft() if waiting else _meeting(tree.domain[level], built, key, pods, level)
         for name, pod_set in zip(present, key, strict=True):
-            slots[name].append(_take(left[pod_set], tree.domain[level], domain, bundles, pod_set))
+            slots[name].append(left[pod_set].take(domain, bundled=bool(waiting is not None and domain is not None)))
     yield from slots.items()
 
 
-def _meeting(domain: Ints, built: Built, key: tuple[str, ...], left: dict[str, list[int]], level: int) -> int | None:
+@dataclass(slots=True)
+class Waiting:
+    """Pods of one set that have no rank yet, by domain, and how many of them bundles still need."""
+
+    nodes: dict[int, deque[int]]
+    needed: dict[int, int]
+    order: deque[int]  # domains in tree order that may have a pod to spare
+
+    @staticmethod
+    def of(nodes: list[int], domain: Ints, name: str, bundles: dict[tuple[str, ...], deque[int]]) -> "Waiting":
+        held: dict[int, deque[int]] = {}
+        for node in nodes:
+            held.setdefault(int(domain[node]), deque()).append(node)
+        needed: dict[int, int] = {}
+        for key, domains in bundles.items():
+            for number in domains if name in key else ():
+                needed[number] = needed.get(number, 0) + 1
+        return Waiting(held, needed, deque(sorted(held)))
+
+    def take(self, wanted: int | None, bundled: bool) -> int:
+        """A pod in the wanted domain; without one, the first that no bundle needs."""
+        if wanted is not None:
+            if bundled:
+                self.needed[wanted] -= 1
+            return self.nodes[wanted].popleft()
+        while len(self.nodes[self.order[0]]) <= self.needed.get(self.order[0], 0):
+            self.order.popleft()  # what a domain can spare never grows again
+        return self.nodes[self.order[0]].popleft()
+
+
+def _meeting(domain: Ints, built: Built, key: tuple[str, ...], pods: dict[str, list[int]], level: int) -> int | None:
     """Partners of a group that is narrower than the shared level all come to the one domain that holds it."""
     for name in key if len(key) > 1 else ():
         if any(leaf.home > level for leaf in built.leaves_of[name]):
-            return int(domain[left[name][0]])
+            return int(domain[pods[name][0]])
     return None
 
 
-def _bundle_domains(domain: Ints, built: Built, found: Found) -> dict[tuple[str, ...], list[int]]:
+def _bundle_domains(domain: Ints, built: Built, found: Found) -> dict[tuple[str, ...], deque[int]]:
     """For every kind of bundle the domains of its copies, in tree order."""
     out: dict[tuple[str, ...], list[int]] = {}
     for bundle in built.bundles:
         nodes, counts = found[bundle.leaves[0]]
         out.setdefault(bundle.sets, []).extend(np.repeat(domain[nodes], counts).tolist())
-    return {key: sorted(domains) for key, domains in out.items()}
-
-
-def _take(
-    left: list[int], domain: Ints, wanted: int | None, bundles: dict[tuple[str, ...], list[int]], name: str
-) -> int:
-    """A pod of a set in the wanted domain; without one, a pod that no bundle still needs."""
-    if wanted is None:
-        reserved: dict[int, int] = {}
-        for key, domains in bundles.items():
-            if name in key:
-                for number in domains:
-                    reserved[number] = reserved.get(number, 0) + 1
-        spare = _spare(left, domain, reserved)
-    else:
-        spare = next(i for i, node in enumerate(left) if int(domain[node]) == wanted)
-    return left.pop(spare)
-
-
-def _spare(left: list[int], domain: Ints, reserved: dict[int, int]) -> int:
-    have: dict[int, int] = {}
-    for node in left:
-        have[int(domain[node])] = have.get(int(domain[node]), 0) + 1
-    return next(i for i, node in enumerate(left) if have[int(domain[node])] > reserved.get(int(domain[node]), 0))
+    return {key: deque(sorted(domains)) for key, domains in out.items()}

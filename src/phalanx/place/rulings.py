@@ -88,7 +88,7 @@ class Rulings:
             shares = self.b.choices.answers[key]
         else:
             most = [leaf.count // step for leaf, step in zip(leaves, steps, strict=True)]
-            raise Asked(self.b.choices.answer(key, split) for split in _compositions(domains, most))
+            raise Asked(self.b.choices.answer(key, split) for split in compositions(domains, most))
         seeds = []
         for leaf, share, step in zip(leaves, shares, steps, strict=True):
             if share * step > leaf.count:
@@ -346,12 +346,14 @@ class Rulings:
                 self.b.impossible = True
 
 
-def _compositions(total: int, most: list[int]) -> Iterator[tuple[int, ...]]:
+def compositions(total: int, most: list[int]) -> Iterator[tuple[int, ...]]:
     """All ways to write ``total`` as a sum with bounded parts."""
-    if not most:
-        if total == 0:
-            yield ()
+    if not 0 <= total <= sum(most):
         return
-    for first in range(min(total, most[0]), -1, -1):
-        for rest in _compositions(total - first, most[1:]):
+    if not most:
+        yield ()
+        return
+    fewest = max(total - sum(most[1:]), 0)
+    for first in range(min(total, most[0]), fewest - 1, -1):
+        for rest in compositions(total - first, most[1:]):
             yield (first, *rest)

@@ -32,6 +32,7 @@ from phalanx.place.verdicts import IMPOSSIBLE, PLACED, UNDECIDED
 Ints = npt.NDArray[np.int64]
 
 MENDS_MAX = 60  # rules mended one inside the other before a branch is given up as undecided
+PER_POD = 20  # numbering pods and writing the answer down, however they are placed
 STEP = 20_000  # work units that building and bounding a plan stand for: about a millisecond
 
 
@@ -68,6 +69,13 @@ class Search:
 
     def best(self) -> Outcome:
         """The best placement by the declared order of wishes."""
+        try:
+            return self._best()
+        except BudgetSpent:
+            return Outcome(UNDECIDED)
+
+    def _best(self) -> Outcome:
+        self.budget.spend(PER_POD * sum(s.count for s in self.sets))
         full = {name: most for name, (_, most) in self.ranges.items()}
         outcome = self._preferring(full)
         if outcome.status == PLACED:
@@ -161,6 +169,7 @@ class Search:
         if any(g.min_members is not None for g in self.groups):
             return False  # it may be left out
         for pod_set in group.pod_sets():
+            self.budget.spend(1000)
             held = fit.capacity(self.draft, self.draft.shape(pod_set.shape, True)).levels[level]
             if not len(held) or int(held.max()) < counts[pod_set.name]:
                 return True
