@@ -40,6 +40,7 @@ class Apart:
     classes: Classes
     first: str
     second: str
+    number: int  # tells the terms of a pod set apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,9 +94,9 @@ def read(draft: Draft, request: Request) -> Between:
     rules: list[Rule] = []
     for pod_set in sets:
         mask = ~draft.pods.blocked_by_running(pod_set.shape)
-        for term in pod_set.shape.anti_affinity:
+        for number, term in enumerate(pod_set.shape.anti_affinity):
             mask &= _away_from_running(draft, term)
-            rules += _apart(draft, term, pod_set, sets)
+            rules += _apart(draft, term, pod_set, sets, number)
         for i, rule in enumerate(pod_set.shape.spread):
             mask &= classes_of(draft, rule.key).codes >= 0
             even = _even(draft, rule, pod_set, sets, str(i))
@@ -151,9 +152,11 @@ def _away_from_running(draft: Draft, term: PodTerm) -> Flags:
     return ~np.append(taken, False)[classes.codes]
 
 
-def _apart(draft: Draft, term: PodTerm, pod_set: PodSet, sets: list[PodSet]) -> list[Rule]:
+def _apart(draft: Draft, term: PodTerm, pod_set: PodSet, sets: list[PodSet], number: int) -> list[Rule]:
     classes = classes_of(draft, term.key)
-    return [Apart(classes, pod_set.name, other.name) for other in sets if _means(term, term.namespaces, other.shape)]
+    return [
+        Apart(classes, pod_set.name, other.name, number) for other in sets if _means(term, term.namespaces, other.shape)
+    ]
 
 
 def _even(draft: Draft, rule: SpreadRule, pod_set: PodSet, sets: list[PodSet], number: str) -> Even:

@@ -6,7 +6,7 @@ broken too), else tight clusters allow no move at all. Finds or does not find; p
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -26,37 +26,60 @@ NODES_MAX = 64  # beyond this a move is too dear to look for
 
 
 @dataclass(slots=True)
+class Tally:
+    """One rule in numbers: two counts per class, and by how many pods it is broken.
+
+    Even: pods that count, and pods of the owner. Apart: pods of the one and of the other set.
+    """
+
+    rule: Even | Apart
+    codes: list[int]
+    first: list[int]
+    second: list[int]
+
+    def broken(self) -> int:
+        if isinstance(self.rule, Even):
+            least = 0 if self.rule.floor else min(self.first)
+            most = least + self.rule.skew
+            owned = zip(self.first, self.second, strict=True)
+            return sum(total - most for total, own in owned if total > most and (own or not self.rule.owner))
+        if self.rule.first == self.rule.second:
+            return sum(count - 1 for count in self.first if count > 1)
+        return sum(min(pair) for pair in zip(self.first, self.second, strict=True))
+
+
+@dataclass(slots=True)
 class Desk:
-    """Pods of every leaf per node, room left, and how many pods each class of each rule has of each pod set."""
+    """Pods of every leaf per node, room left, and the tallies of the rules."""
 
     leaves: list[Leaf]
-    rules: list[Rule]
-    codes: list[list[int]]
+    needs: list[list[tuple[int, int]]]  # per leaf: (row, need)
+    weights: list[list[tuple[int, int]]]  # per leaf and rule: what one pod adds to the two counts
+    tallies: list[Tally]
     free: list[list[int]]  # [row][node]
     scale: list[int]  # per row the largest need: an excess of that much counts as one pod too many
     pods: list[dict[int, int]]
     excess: float = 0.0
-    totals: list[list[dict[str, int]]] = field(default_factory=list)
 
     def shift(self, at: int, node: int, step: int) -> None:
-        leaf = self.leaves[at]
         self.pods[at][node] = self.pods[at].get(node, 0) + step
-        for row, need in zip(leaf.shape.rows.tolist(), leaf.shape.need.tolist(), strict=True):
+        for row, need in self.needs[at]:
             before = self.free[row][node]
             after = self.free[row][node] = before - need * step
-            self.excess += (max(-after, 0) - max(-before, 0)) / self.scale[row]
-        for codes, classes in zip(self.codes, self.totals, strict=True):
-            if codes[node] >= 0:
-                here = classes[codes[node]]
-                for name in leaf.parts:
-                    here[name] = here.get(name, 0) + step
+            if before < 0 or after < 0:
+                self.excess += (max(-after, 0) - max(-before, 0)) / self.scale[row]
+        for tally, (one, two) in zip(self.tallies, self.weights[at], strict=True):
+            code = tally.codes[node]
+            if code >= 0:
+                tally.first[code] += one * step
+                tally.second[code] += two * step
 
     def admits(self, at: int, node: int) -> bool:
         mask = self.leaves[at].shape.mask
         return mask is None or bool(mask[node])
 
     def broken(self) -> float:
-        rules = sum(_broken(rule, classes) for rule, classes in zip(self.rules, self.totals, strict=True))
+        rules = sum(tally.broken() for tally in self.tallies)
         return rules + (self.excess if self.excess > TINY else 0.0)
 
 
@@ -65,9 +88,10 @@ def settle(draft: Draft, plan: Plan, rules: list[Rule], found: Found, budget: Bu
     bounded = any(leaf.units or leaf.limits or leaf.windows for leaf in plan.leaves)
     if bounded or plan.root.kids or plan.root.level or plan.ceilings or plan.exclusions:
         return None
-    if draft.tree.size > NODES_MAX or any(isinstance(rule, Beside) for rule in rules):
+    kept = [rule for rule in rules if not isinstance(rule, Beside)]
+    if draft.tree.size > NODES_MAX or len(kept) < len(rules):
         return None
-    walks = (_walk(_desk(draft, plan, rules, found), rest, draft.tree.size, budget) for rest in RESTS)
+    walks = (_walk(_desk(draft, plan, kept, found), rest, draft.tree.size, budget) for rest in RESTS)
     return next((walked for walked in walks if walked is not None), None)
 
 
@@ -86,19 +110,28 @@ def _walk(desk: Desk, rest: int, size: int, budget: Budget) -> Found | None:
     return None
 
 
-def _desk(draft: Draft, plan: Plan, rules: list[Rule], found: Found) -> Desk:
+def _desk(draft: Draft, plan: Plan, rules: list[Even | Apart], found: Found) -> Desk:
+    needs = [list(zip(x.shape.rows.tolist(), x.shape.need.tolist(), strict=True)) for x in plan.leaves]
     scale = [1] * len(draft.free)
-    for leaf in plan.leaves:
-        for row, need in zip(leaf.shape.rows.tolist(), leaf.shape.need.tolist(), strict=True):
-            scale[row] = max(scale[row], need)
-    desk = Desk(
-        plan.leaves, rules, [rule.classes.codes.tolist() for rule in rules], draft.free.tolist(), scale,
-        [{} for _ in plan.leaves], totals=[[{} for _ in range(rule.classes.count)] for rule in rules],
-    )  # fmt: skip
+    for row, need in (pair for pairs in needs for pair in pairs):
+        scale[row] = max(scale[row], need)
+    tallies = [_tally(rule) for rule in rules]
+    weights = [[_weight(rule, leaf) for rule in rules] for leaf in plan.leaves]
+    desk = Desk(plan.leaves, needs, weights, tallies, draft.free.tolist(), scale, [{} for _ in plan.leaves])
     for at, leaf in enumerate(plan.leaves):
         for node, count in zip(*(x.tolist() for x in found[leaf.number]), strict=True):
             desk.shift(at, node, count)
     return desk
+
+
+def _tally(rule: Even | Apart) -> Tally:
+    first = rule.running.tolist() if isinstance(rule, Even) else [0] * rule.classes.count
+    return Tally(rule, rule.classes.codes.tolist(), first, [0] * rule.classes.count)
+
+
+def _weight(rule: Even | Apart, leaf: Leaf) -> tuple[int, int]:
+    one, two = (rule.counted, rule.owner) if isinstance(rule, Even) else ((rule.first,), (rule.second,))
+    return sum(name in one for name in leaf.parts), sum(name in two for name in leaf.parts)
 
 
 def _inside(desk: Desk) -> bool:
@@ -115,7 +148,7 @@ def _best_move(
     for at, source, target in _moves(desk, size):
         if resting.get((at, target), -1) >= turn or not desk.admits(at, target):
             continue
-        budget.spend(500 * (1 + len(desk.rules)))  # about ten microseconds a rule
+        budget.spend(100 * (2 + len(desk.tallies)))  # some microseconds a rule
         desk.shift(at, source, -1)
         desk.shift(at, target, 1)
         left = desk.broken()
@@ -130,22 +163,6 @@ def _moves(desk: Desk, size: int) -> Iterator[tuple[int, int, int]]:
     for at in range(len(desk.leaves)):
         for source in sorted(node for node, count in desk.pods[at].items() if count):
             yield from ((at, source, target) for target in range(size) if target != source)
-
-
-def _broken(rule: Rule, classes: list[dict[str, int]]) -> int:
-    """By how many pods a rule is broken."""
-    if isinstance(rule, Even):
-        totals = [
-            sum(here.get(name, 0) for name in rule.counted) + int(running)
-            for here, running in zip(classes, rule.running.tolist(), strict=True)
-        ]
-        least = 0 if rule.floor else min(totals)
-        owned = [not rule.owner or any(here.get(name, 0) for name in rule.owner) for here in classes]
-        return sum(max(total - least - rule.skew, 0) for total, own in zip(totals, owned, strict=True) if own)
-    assert isinstance(rule, Apart)
-    if rule.first == rule.second:
-        return sum(max(here.get(rule.first, 0) - 1, 0) for here in classes)
-    return sum(min(here.get(rule.first, 0), here.get(rule.second, 0)) for here in classes)
 
 
 def _found(desk: Desk) -> Found:

@@ -21,6 +21,9 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
+APART_CLASSES_MAX = 6  # 2**6 ways to give each class to one of two sets; more are left to the last tier
+
+
 class Rulings:
     """The rules of one building in progress."""
 
@@ -216,6 +219,9 @@ class Rulings:
         level = rule.classes.level
         everywhere = level is not None and bool((rule.classes.codes >= 0)[self._usable(first + second)].all())
         if level is None or joint or not everywhere:
+            if rule.first != rule.second and rule.classes.count <= APART_CLASSES_MAX:
+                self._choose_sides(rule, first, second)
+                return
             self._check_later(rule, (rule.first, rule.second))
         elif rule.first == rule.second:
             self._ceiling(level, first, 1)
@@ -224,6 +230,19 @@ class Rulings:
                 for b in second:
                     a.alone = b.alone = True
                     self.b.exclusions.append(Exclusion(level, a, b))
+
+    def _choose_sides(self, rule: Apart, first: list[Leaf], second: list[Leaf]) -> None:
+        """Few classes: in each that both could use, one of the two stays out; asked class by class."""
+        codes = rule.classes.codes
+        both = np.intersect1d(codes[self._usable(first) & (codes >= 0)], codes[self._usable(second) & (codes >= 0)])
+        for code in both.tolist():
+            key = ("apart", rule.first, rule.second, str(rule.number), str(code))
+            if key not in self.b.choices.answers:
+                elsewhere = rule.classes.codes != code
+                raise Asked(
+                    self.b.choices.answer(key, name).answer(("confine", *key), ((name,), elsewhere))
+                    for name in (rule.first, rule.second)
+                )
 
     def _usable(self, leaves: list[Leaf]) -> Flags:
         usable = np.zeros(self.b.draft.tree.size, dtype=bool)

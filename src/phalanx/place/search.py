@@ -33,6 +33,7 @@ Ints = npt.NDArray[np.int64]
 
 MENDS_MAX = 60  # rules mended one inside the other before a branch is given up as undecided
 PER_POD = 20  # numbering pods and writing the answer down, however they are placed
+GRIDS_SHARE = 0.3  # of what is left, for one try of the last tier; branching needs the rest where it is too large
 STEP = 20_000  # work units that building and bounding a plan stand for: about a millisecond
 
 
@@ -229,7 +230,7 @@ class Search:
         """T2c in every domain the root could use."""
         self.tier = 3
         for domain in self._root_candidates(built.plan):
-            attempt = self.budget.portion(0.5)
+            attempt = self.budget.portion(GRIDS_SHARE)
             try:
                 found = self._grids(built, choices, domain, attempt)
             finally:
@@ -245,6 +246,8 @@ class Search:
         try:
             return self._with_leasts(built.plan, built.lazy, [], choices, domain, budget)
         except Crossing:
+            if any(isinstance(rule, between.Apart) for rule in built.lazy):
+                raise  # two ways to keep sets apart in a class: branching is quicker than splitting
             for plan in pinned(self.draft, built.plan, domain, budget):
                 found = self._split(plan, built.lazy, choices, domain, budget)
                 if found is not None:
