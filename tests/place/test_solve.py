@@ -161,6 +161,20 @@ def test_a_member_that_may_stay_out_does_not_forbid_the_others() -> None:
     assert answer.status == "placed" and placed(answer, "p") == 2
 
 
+def test_as_many_members_start_as_fit_beyond_those_that_must() -> None:
+    """Three of six racks' worth are needed, four fit: four start, and no fifth is half placed."""
+    members = tuple(Group(f"g{i}", (pods(f"p{i}", 4),), required=RACK) for i in range(6))
+    answer = ask("b1: r1=4 r2=4 r3=3 | b2: r1=4 r2=4", Group("root", members, min_members=3))
+    assert sorted(placed(answer, f"p{i}") for i in range(6)) == [0, 0, 4, 4, 4, 4]
+
+
+def test_every_member_starts_on_a_wider_level_before_one_is_left_out() -> None:
+    """A rack is only preferred, so both groups start in the block rather than one of them in its rack."""
+    members = tuple(Group(f"g{i}", (pods(f"p{i}", 3),)) for i in range(2))
+    answer = ask("b1: r1=4 r2=2", Group("root", members, preferred=RACK, min_members=1))
+    assert [placed(answer, f"p{i}") for i in range(2)] == [3, 3]
+
+
 def test_a_group_that_is_in_keeps_its_spread_even_with_no_pods() -> None:
     """At least three racks of two, and no pod at all needed: none is too few."""
     root = Group("root", (pods("p", 1, least=0), pods("q", 1, least=0)), spread=Spread(RACK, min_domains=3))

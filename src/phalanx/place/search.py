@@ -8,7 +8,7 @@ preferences      all of them at once; if that fails the required levels only, th
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ class Outcome:
     status: str
     built: Built | None = None
     found: Found = field(default_factory=dict)
+    choices: Choices = NOTHING_CHOSEN  # under which it was placed
 
 
 class Search:
@@ -60,6 +61,7 @@ class Search:
         self.sets = tuple(request.root.pod_sets())
         self.ranges = {s.name: whole_range(s) for s in self.sets}
         self.style = self._style()
+        self.start = NOTHING_CHOSEN
         self.tier = 0
 
     def _style(self) -> Style:
@@ -76,19 +78,48 @@ class Search:
             return Outcome(UNDECIDED)
 
     def _best(self) -> Outcome:
+        """Every member and every pod; then fewer pods; then fewer members. Levels are relaxed within each of these."""
         self.budget.spend(PER_POD * sum(s.count for s in self.sets))
         full = {name: most for name, (_, most) in self.ranges.items()}
-        outcome = self._preferring(full)
-        if outcome.status == PLACED:
-            return outcome
-        verdict = outcome
-        for counts in self._smaller(full):
-            verdict = self._preferring(counts)
-            if verdict.status == PLACED:
-                return self._extended(verdict, counts, full)
-            if verdict.status == UNDECIDED:
-                return verdict
-        return verdict
+        outcome = Outcome(IMPOSSIBLE)
+        for start in self._starts():
+            self.start = start
+            outcome = self._with_fewer_pods(full)
+            if outcome.status == PLACED:
+                break
+        return outcome
+
+    def _with_fewer_pods(self, full: dict[str, int]) -> Outcome:
+        outcome = Outcome(IMPOSSIBLE)
+        for counts in chain((full,), self._smaller(full)):
+            before, outcome = outcome, self._preferring(counts)
+            if outcome.status == PLACED:
+                outcome = self._joined(outcome, counts)
+                return outcome if counts is full else self._extended(outcome, dict(counts), full)
+            if before.status == UNDECIDED and self._non_monotone():
+                return before  # one number of pods that could not be decided leaves the whole undecided
+        return outcome
+
+    def _starts(self) -> list[Choices]:
+        """All members of every group in; and, where some may stay out, nothing decided about them."""
+        optional = [g for g in self.groups if g.min_members is not None and g.min_members < len(g.members)]
+        if not optional:
+            return [NOTHING_CHOSEN]
+        return [Choices({("members", g.name): tuple(range(len(g.members))) for g in optional}), NOTHING_CHOSEN]
+
+    def _joined(self, placed: Outcome, counts: Mapping[str, int]) -> Outcome:
+        """As many more members as fit, in declared order, where some were left out."""
+        groups = {g.name: g for g in self.groups}
+        inside = {key: value for key, value in placed.choices.answers.items() if key[0] == "members"}
+        for key in list(inside):
+            for i in range(len(groups[key[1]].members)):
+                if i not in inside[key]:
+                    self.start = Choices({**inside, key: tuple(sorted((*inside[key], i)))})
+                    more = self._try(self.levels, counts)
+                    if more.status == PLACED:
+                        placed, inside = more, dict(self.start.answers)
+        self.start = Choices(inside)
+        return placed
 
     def _smaller(self, full: Mapping[str, int]) -> Iterator[dict[str, int]]:
         """Fewer pods that still suffice: the minimum; where evenness is asked, every number down to it."""
@@ -193,7 +224,7 @@ class Search:
         """One attempt with levels and counts fixed; leaves the draft as it was."""
         mark = self.draft.mark()
         try:
-            return self._settle(levels, counts, NOTHING_CHOSEN, 0)
+            return self._settle(levels, counts, self.start, 0)
         except BudgetSpent:
             return Outcome(UNDECIDED)
         finally:
@@ -213,6 +244,7 @@ class Search:
         if built.impossible:
             return Outcome(IMPOSSIBLE)
         outcome = self._search(built)
+        outcome.choices = choices
         if outcome.status != PLACED:
             return outcome
         broken = mend.alternatives(built.lazy, by_set(built, outcome.found), choices)
@@ -223,7 +255,7 @@ class Search:
         except (Crossing, BudgetSpent):
             moved = nudge.settle(self.draft, built.plan, built.lazy, outcome.found, self.budget)
             if moved is not None:
-                return Outcome(PLACED, built, moved)
+                return Outcome(PLACED, built, moved, choices)
             return self._any(broken, levels, counts, depth + 1)
 
     def _by_grids(self, built: Built, choices: Choices) -> Outcome:
@@ -236,7 +268,7 @@ class Search:
             finally:
                 self.budget.absorb(attempt)
             if found is not None:
-                return Outcome(PLACED, built, found)
+                return Outcome(PLACED, built, found, choices)
         return Outcome(IMPOSSIBLE)
 
     def _grids(self, built: Built, choices: Choices, domain: int, budget: Budget) -> Found | None:
