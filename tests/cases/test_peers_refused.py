@@ -56,7 +56,7 @@ def in_any_order(gpus: Iterable[int], **levels: int) -> Iterator[Request]:
 @every_policy
 def test_pods_of_several_sizes_fill_their_rack_to_the_last_gpu(
     drawing: str, gpus: tuple[int, ...], number: int, policy: Policy
-) -> None:
+) -> None:  # KA-028, X-16
     requests = list(in_any_order(gpus, required=RACK))
     assert len(requests) == number
     for request in requests:
@@ -64,7 +64,7 @@ def test_pods_of_several_sizes_fill_their_rack_to_the_last_gpu(
 
 
 @every_policy
-def test_the_rack_that_only_looks_large_enough_is_passed_over(policy: Policy) -> None:
+def test_the_rack_that_only_looks_large_enough_is_passed_over(policy: Policy) -> None:  # KA-010
     for request in in_any_order((5, 5, 3, 3), required=RACK):
         # the first rack has as many GPUs, yet 5 + 5 + 3 + 3 cannot be cut from 4, 6 and 6
         assert under(placed("b1: r1=4,6,6 r2=8,8", request, policy), 2) == {"b1-r2": 4}
@@ -122,7 +122,7 @@ def test_pods_heavy_in_cpu_and_pods_heavy_in_gpus_are_paired(
 @every_policy
 def test_a_leader_of_another_shape_shares_the_rack_of_its_workers(
     drawing: str, leader: int, count: int, worker: int, policy: Policy
-) -> None:
+) -> None:  # W-174
     one_each = [("leader", leader), *((f"worker-{i}", worker) for i in range(count))]
     for order in orders([("leader", 1, leader), ("workers", count, worker)]):
         request = gang(group("gang", *(pods(name, number, gpu) for name, number, gpu in order), required=RACK))

@@ -137,7 +137,7 @@ def test_pods_that_fit_are_counted_on_the_nodes_and_summed_upwards(
         (workers(4, gpu=2, required=RACK), "rack-b1"),
     ],
 )
-def test_the_rack_that_fits_best_is_chosen(request_: Request, rack: str) -> None:  # KA-036
+def test_the_rack_that_fits_best_is_chosen(request_: Request, rack: str) -> None:  # KA-036, K-076, W-194, KA-066, M-005
     assert set(by_domain(placed(datacenter(), request_), 2)) == {rack}
 
 
@@ -193,7 +193,7 @@ def test_overflow_beyond_the_largest_zone_fills_it_and_stays_together_in_the_nex
 )
 def test_packing_takes_the_least_free_zone_and_spreading_the_most_free(
     policy: Policy, zone: str
-) -> None:  # KA-045 KA-052
+) -> None:  # KA-045 KA-052, KA-008
     assert by_domain(placed(datacenter(), workers(6, required=ZONE), policy), 1) == {zone: 6}
 
 
@@ -208,7 +208,7 @@ def test_a_zone_of_ten_is_kept_whole_while_one_of_six_is_enough() -> None:  # KA
 # --------------------------------------------------------------------------------------- trying out and going back
 
 
-def test_what_is_taken_in_a_trial_is_given_back_level_by_level() -> None:  # KA-032
+def test_what_is_taken_in_a_trial_is_given_back_level_by_level() -> None:  # KA-032, KA-065
     draft = Draft.of(datacenter(), "sketch")
     before, fitting = sums(draft), counts(draft, 2)
     outer = draft.mark()
@@ -238,7 +238,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_nested_checkpoints_restore_every_sum_whatever_happened_inside(
     steps: list[str | tuple[int, ...]],
-) -> None:  # KA-033
+) -> None:  # KA-033, K-056
     draft = Draft.of(datacenter(), "sketch")
     assert draft.accommodate([needs(1)], "") is None
     open_: list[tuple[int, list[list[int]], list[list[int]]]] = []
@@ -281,7 +281,7 @@ def test_whole_nodes_come_from_near_racks_of_one_block_when_no_rack_has_four() -
     assert under(placement, 2) == {"b2-r1": 24, "b2-r2": 8}
 
 
-def test_a_job_is_cut_into_blocks_of_eight_that_each_stay_in_one_rack() -> None:  # KA-061
+def test_a_job_is_cut_into_blocks_of_eight_that_each_stay_in_one_rack() -> None:  # KA-061, KA-015
     drawing = "b1: r1=4*5 r2=4*3 r3=4*2 r4=4*3,2"  # 20, 12, 8 and 14 GPUs: two, one, one and one block
     sliced = (Slice(RACK, 8),)
     assert decide(drawing, workers(48, slices=sliced)).status == verdicts.IMPOSSIBLE  # 54 GPUs, yet only five blocks
@@ -320,7 +320,7 @@ def test_two_pods_of_one_rack_are_never_split_over_racks_of_one_name(policy: Pol
     assert len(at(placed(four_nodes(slots=2), workers(2, required=RACK), policy))) == 1
 
 
-def test_a_preference_climbs_to_the_first_level_that_holds_all_pods() -> None:  # K-033 K-058
+def test_a_preference_climbs_to_the_first_level_that_holds_all_pods() -> None:  # K-033 K-058, K-004, KA-016
     drawing = "b1: r1=2 r2=2 | b2: r1=3 r2=3"
     assert placed(drawing, workers(3, preferred=RACK)).level_reached["workers"] in ("rack", "host")
     placement = placed(drawing, workers(5, preferred=RACK))
@@ -329,7 +329,7 @@ def test_a_preference_climbs_to_the_first_level_that_holds_all_pods() -> None:  
     assert under(placement, 1) == {"b2": 5}
 
 
-def test_a_preference_no_block_can_meet_spans_the_blocks() -> None:  # K-034 K-078
+def test_a_preference_no_block_can_meet_spans_the_blocks() -> None:  # K-034 K-078, X-28
     placement = placed("b1: r1=3 r2=3 | b2: r1=2 r2=2", workers(10, preferred=RACK))
     assert under(placement, 1) == {"b1": 6, "b2": 4}
     assert decide("b1: r1=3 r2=3 | b2: r1=2 r2=2", workers(11, preferred=RACK)).status == verdicts.IMPOSSIBLE  # K-079
@@ -457,6 +457,7 @@ def sample2(api: Group | None = None) -> Request:
     return gang(group("sample2", api or group("api-server", pods("api-server", 1)), crew, required=ZONE4))
 
 
+# K-095, KA-007, KA-062, M-001, M-002, M-011, X-17, X-38
 def test_the_nested_sample_finds_its_only_combination() -> None:  # M-014 M-015
     placement = placed(ONE_WAY, sample2())
     assert at(placement, "prefill") == {"z2-b1-r1-1": 3}
@@ -468,7 +469,7 @@ def test_the_nested_sample_is_refused_when_its_zone_lacks_one_gpu() -> None:  # 
     assert decide(ONE_WAY.replace("r2=1 )", "r2=0 )"), sample2()).status == verdicts.IMPOSSIBLE
 
 
-def test_constraints_of_all_ancestors_hold_together() -> None:  # M-017
+def test_constraints_of_all_ancestors_hold_together() -> None:  # M-017, W-055, W-197, M-008
     drawing = "z1( b1: r1=4,4 r2=4,4 | b2: r1=8 r2=8 ) z2( b1: r1=2,2,2 r2=5 | b2: r1=1 r2=3,3 )"
     placement = placed(drawing, sample2())
     assert len(under(placement, 1)) == 1
@@ -476,7 +477,7 @@ def test_constraints_of_all_ancestors_hold_together() -> None:  # M-017
     assert len(under(placement, 3, "prefill")) == len(under(placement, 3, "decode")) == 1
 
 
-def test_the_prose_sample_keeps_a_and_b_under_one_spine_and_c_in_a_rack_elsewhere() -> None:  # M-016
+def test_the_prose_sample_keeps_a_and_b_under_one_spine_and_c_in_a_rack_elsewhere() -> None:  # M-016, X-17
     api = group("api-server", pods("api-server", 2), required=RACK4)
     drawing = "z1( b1: r1=3 r2=5 | b2: r1=1 r2=1 ) z2( b1: r1=5 r2=3 | b2: r1=1 r2=2 )"  # z1 has no rack of 2 left
     placement = placed(drawing, sample2(api))
@@ -494,7 +495,7 @@ def test_a_pod_beyond_the_minimum_joins_the_rack_of_its_subgroup_or_waits_alone(
     assert under(tight, 2, "decode") == {"b1-r2": 5}
 
 
-def test_a_preferred_rack_of_a_subgroup_falls_back_within_the_required_block() -> None:  # M-026
+def test_a_preferred_rack_of_a_subgroup_falls_back_within_the_required_block() -> None:  # M-026, KA-023
     prefill = group("prefill", pods("prefill", 3), preferred=RACK)
     decode = group("decode", pods("decode", 5), required=RACK)
     request = gang(group("sample", prefill, decode, required=BLOCK))
@@ -540,7 +541,7 @@ def test_ranks_without_a_wish_are_packed() -> None:  # W-199
     assert set(under(placed(TWO_FULL_RACKS, ranked(8, Ranks(), required=BLOCK)), 2).values()) == {4}
 
 
-def test_consecutive_ranks_follow_the_tree_node_by_node() -> None:  # W-173
+def test_consecutive_ranks_follow_the_tree_node_by_node() -> None:  # W-173, K-101
     placement = placed("b1: r1=2,2 r2=1,3", ranked(8, Ranks(), required=BLOCK))
     assert list(placement.ranks["workers"]) == [
         "b1-r1-1", "b1-r1-1", "b1-r1-2", "b1-r1-2", "b1-r2-1", "b1-r2-2", "b1-r2-2", "b1-r2-2",
@@ -583,7 +584,7 @@ def test_equal_ranks_that_cannot_meet_are_refused() -> None:  # W-200
     assert decide("b1: r1=4,4 r2=1,1", gang(group("both", trainers, samplers))).status == verdicts.IMPOSSIBLE
 
 
-def test_parts_each_in_a_rack_find_some_block_for_the_whole() -> None:  # W-056
+def test_parts_each_in_a_rack_find_some_block_for_the_whole() -> None:  # W-056, W-196
     parts = [group(f"part-{i}", pods(f"part-{i}", 3), required=RACK) for i in range(2)]
     drawing = "b1: r1=3 r2=2 | b2: r1=2 r2=2 r3=2 | b3: r1=3 r2=3 | b4: r1=3"
     placement = placed(drawing, gang(group("whole", *parts, required=BLOCK)))

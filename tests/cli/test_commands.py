@@ -234,7 +234,7 @@ def test_yaml_is_read_as_kubernetes_reads_it() -> None:
 # -- tree --------------------------------------------------------------------------------------------------------
 
 
-def test_the_tree_has_a_bar_for_every_domain(write, cluster: str, capsys: Captured) -> None:
+def test_the_tree_has_a_bar_for_every_domain(write, cluster: str, capsys: Captured) -> None:  # K-055
     extra = write(docs.running("p", "b1-r1-1", 4), docs.node("bare"))
     assert run("tree", "-f", cluster, "-f", extra, "--free", docs.GPU) == 0
     lines = capsys.readouterr().out.splitlines()

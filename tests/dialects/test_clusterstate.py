@@ -127,14 +127,14 @@ def test_our_topology_has_levels_and_aliases() -> None:  # K-020, X-05
 @pytest.mark.parametrize(
     "api", ["kueue.x-k8s.io/v1alpha1", "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2", "kai.scheduler/v1alpha1"]
 )
-def test_topologies_of_kueue_and_kai_are_read_the_same_way(api: str) -> None:  # KA-006, KA-018
+def test_topologies_of_kueue_and_kai_are_read_the_same_way(api: str) -> None:  # KA-006, KA-018, KA-063
     doc = topology("cloud.provider.com/topology-block", "cloud.provider.com/topology-rack", api=api)
     doc["spec"]["somethingNew"] = 1  # not our kind: unknown fields are theirs
     assert only_topology(doc).level_names() == ("topology-block", "topology-rack", "host")
 
 
 @pytest.mark.parametrize("count", [0, 9])
-def test_a_topology_has_one_to_eight_levels(count: int) -> None:  # K-021, X-27
+def test_a_topology_has_one_to_eight_levels(count: int) -> None:  # K-021, X-27, K-095
     found = read_cluster([topology(*[f"l{i}" for i in range(count)])])
     assert [p.path for p in found.problems] == ["Topology/t: spec.levels"]
     assert f"this one {count}" in found.problems[0].message

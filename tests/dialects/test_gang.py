@@ -61,7 +61,7 @@ def test_a_group_of_one_shape_holds_a_pod_set_of_its_own_name() -> None:
     )  # fmt: skip
 
 
-def test_parents_make_the_tree_in_declared_order() -> None:  # M-009, M-014, M-015
+def test_parents_make_the_tree_in_declared_order() -> None:  # M-009, M-014, M-015, W-191
     doc = gang(
         group("prefill", 3, "workers", topology={"required": "rack"}),
         group("api-server", 1),
@@ -101,7 +101,7 @@ def test_with_a_minimum_the_first_pods_in_class_order_are_it() -> None:
     assert drawn(request(doc).root) == "llm(w(w/leader=1 w/worker=7..15 w/spare=0..2))"
 
 
-def test_a_class_without_a_template_has_that_of_its_group() -> None:
+def test_a_class_without_a_template_has_that_of_its_group() -> None:  # W-053
     classes = [{"name": "a"}, {"name": "b", "template": {}}]
     found = request(gang({"name": "w", "podClasses": classes, "template": template()}))
     assert [pods.shape.requests.get("cpu") for pods in found.root.pod_sets()] == [NANO, 0]
@@ -173,7 +173,7 @@ def test_copies_that_come_as_their_keys_do_need_a_basic_parent() -> None:
 # ----------------------------------------------------------------------------------------------- levels and spread
 
 
-def test_required_preferred_and_spread_are_level_numbers() -> None:
+def test_required_preferred_and_spread_are_level_numbers() -> None:  # W-054
     spread = {"level": "host", "maxPerDomain": 1}
     doc = gang(group("w", topology={"required": "block", "preferred": "rack", "spread": spread}))
     found = find(request(doc), "w")
@@ -184,7 +184,7 @@ def test_required_preferred_and_spread_are_level_numbers() -> None:
     ("name", "number"),
     [("zone", ZONE), ("topology/rack", RACK), ("host", HOST), ("kubernetes.io/hostname", HOST), ("auto", RACK)],
 )
-def test_levels_are_named_in_every_spelling(name: str, number: int) -> None:  # X-05, K-018
+def test_levels_are_named_in_every_spelling(name: str, number: int) -> None:  # X-05, K-018, K-098
     assert find(request(gang(group("w", topology={"required": name}))), "w").required == number
 
 
@@ -216,7 +216,7 @@ def test_a_wrong_topology_is_a_problem(topology: object, path: str) -> None:
     assert paths(gang(group("w"), topology=topology)) == [expected.replace("podGroups[0].", "")]
 
 
-def test_required_may_be_as_wide_as_preferred() -> None:
+def test_required_may_be_as_wide_as_preferred() -> None:
     assert find(request(gang(group("w", topology={"required": "rack", "preferred": "rack"}))), "w").required == RACK
 
 
@@ -259,7 +259,7 @@ def test_an_unknown_topology_is_a_problem_with_those_there_are() -> None:
 # ---------------------------------------------------------------------------------------------------------- slices
 
 
-def test_slices_run_coarse_to_fine() -> None:
+def test_slices_run_coarse_to_fine() -> None:  # KA-015
     doc = gang(group("w", 16, slices=[{"level": "rack", "size": 8}, {"level": "host", "size": 4}]))
     (pods,) = request(doc).root.pod_sets()
     assert pods.slices == (Slice(RACK, 8), Slice(HOST, 4))

@@ -270,7 +270,7 @@ def test_ours_win_over_kueues_on_one_object_with_a_warning() -> None:  # X-29
 # ------------------------------------------------------------------------------------------------------------- KAI
 
 
-def test_kais_annotations_on_the_job() -> None:  # KA-019, KA-020, KA-021, KA-023
+def test_kais_annotations_on_the_job() -> None:  # KA-019, KA-020, KA-021, KA-023, KA-009, KA-014, KA-022
     group, _ = main(job({KAI_REQUIRED: "zone", KAI_PREFERRED: "rack", KAI_NAME: "cluster-topology"}))
     assert (group.required, group.preferred) == (ZONE, RACK)
 
@@ -299,7 +299,7 @@ def test_a_pod_without_a_node_is_a_gang_of_one() -> None:
     assert (pods.name, pods.count, pods.min_count) == ("main", 1, 1)
 
 
-def test_a_pod_may_carry_wishes_of_every_dialect() -> None:  # KA-060
+def test_a_pod_may_carry_wishes_of_every_dialect() -> None:  # KA-060, KA-006
     assert request(pod({REQUIRED: "rack"})).root.required == RACK
     assert request(pod({KUEUE_PREFERRED: "topology/rack"})).root.preferred == RACK
     assert request(pod({KAI_REQUIRED: "zone", KAI_NAME: "cluster-topology"})).root.required == ZONE

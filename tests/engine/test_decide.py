@@ -20,7 +20,7 @@ def test_a_gang_that_fits_is_placed_and_the_board_stays_as_it_was() -> None:
     assert not on.running() and decide(on, gang(workers(4, RACK))) == decision
 
 
-def test_a_gang_waits_for_a_whole_rack_and_then_starts() -> None:  # K-009
+def test_a_gang_waits_for_a_whole_rack_and_then_starts() -> None:  # K-009, K-003
     on = board("b1: r1=4 r2=3")
     first = decide(on, gang(workers(4, RACK), "first"))
     assert isinstance(first, Placed)
@@ -31,7 +31,7 @@ def test_a_gang_waits_for_a_whole_rack_and_then_starts() -> None:  # K-009
     assert isinstance(decide(on, gang(workers(4, RACK), "second")), Placed)
 
 
-def test_a_gang_is_judged_before_any_of_its_pods_exists() -> None:  # W-015
+def test_a_gang_is_judged_before_any_of_its_pods_exists() -> None:  # W-015, W-053, W-175
     """Nothing but the request and the board is asked: no pod of the gang is known anywhere."""
     on = board("b1: r1=4")
     assert not on.snapshot().pods

@@ -97,7 +97,7 @@ def test_a_cluster_without_nodes_has_an_empty_tree() -> None:
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.tuples(*[st.sampled_from(["x", "y", None])] * 3)))
 def test_every_level_cuts_the_nodes_into_ranges_that_refine_the_level_above(
     nodes: dict[str, tuple[str | None, ...]],
-) -> None:
+) -> None:  # KA-048
     topology = Topology.of("t", ["l1", "l2", "l3"])
     written = {
         name: {f"l{i}": value for i, value in enumerate(path, 1) if value is not None} for name, path in nodes.items()
@@ -171,7 +171,7 @@ def test_a_level_is_named_by_key_alias_or_the_part_after_the_slash(text: str, nu
     assert ZONES.level_number(text, "x") == number
 
 
-def test_an_unknown_level_is_a_problem_that_lists_the_levels() -> None:  # K-036, K-037
+def test_an_unknown_level_is_a_problem_that_lists_the_levels() -> None:  # K-036, K-037, X-05
     problem = ZONES.level_number("rak", "spec.topology.required")
     assert isinstance(problem, Problem)
     assert problem.allowed == ("zone", "block", "rack", "host")

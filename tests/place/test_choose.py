@@ -39,7 +39,7 @@ def test_of_equal_domains_the_first_in_tree_order_comes_first(name: str) -> None
     assert choose.several(caps(2, 5, 5, 5), every(4), 5, order, 2) == [1, 2]
 
 
-def test_several_come_best_first_and_no_more_than_asked() -> None:
+def test_several_come_best_first_and_no_more_than_asked() -> None:  # KA-043
     assert choose.several(caps(9, 3, 5, 4, 4), every(5), 4, choose.pack, 3) == [3, 4, 2]
     assert choose.several(caps(9, 3, 5, 4, 4), every(5), 4, choose.spread, 3) == [0, 2, 3]
 

@@ -53,7 +53,7 @@ def test_what_was_kept_stands_until_it_is_given_back() -> None:
     assert free(draft) == [8, 8, 8, 8]
 
 
-def test_equal_pods_share_one_shape() -> None:
+def test_equal_pods_share_one_shape() -> None:  # KA-051, KA-053
     draft = made()
     assert shape(draft, NANO) is shape(draft, NANO)
     assert shape(draft, NANO) is not shape(draft, 2 * NANO)

@@ -55,7 +55,7 @@ def test_pods_that_no_node_admits_are_told_so_with_the_obstacles_counted() -> No
     assert reason.best.obstacles == (Obstacle("selector", "gpu=h100", 2), Obstacle("taint", "down", 1))
 
 
-def test_pods_bound_to_a_topology_that_no_node_is_part_of_are_told_which_label_is_missing() -> None:
+def test_pods_bound_to_a_topology_that_no_node_is_part_of_are_told_which_label_is_missing() -> None:  # K-030
     picture = sketch.snapshot("r1=4,4")
     nodes = tuple(replace(node, labels={HOSTNAME: node.name}) for node in picture.nodes)
     reason = why(replace(picture, nodes=nodes), gang(workers(1, required=1)))

@@ -48,7 +48,7 @@ def placed(answer: Answer, name: str) -> int:
     ("drawing", "reached"),
     [("b1: r1=4,8", "host"), ("b1: r1=4,4", "rack"), ("b1: r1=4 r2=4", "block"), ("b1: r1=4 | b2: r1=4", "cluster")],
 )
-def test_a_preferred_level_is_left_step_by_step(drawing: str, reached: str) -> None:
+def test_a_preferred_level_is_left_step_by_step(drawing: str, reached: str) -> None:  # K-033, KA-002, KA-054
     answer = ask(drawing, Group("root", (pods("p", 8),), preferred=HOST))
     assert answer.placement is not None and answer.placement.level_reached["root"] == reached
 
@@ -97,7 +97,7 @@ def demanding(group: Group, levels: dict[str, int | None]) -> Group:
 
 
 @pytest.mark.parametrize("chunk", range(4))
-def test_the_levels_reached_are_the_best_in_lexicographic_order(chunk: int) -> None:
+def test_the_levels_reached_are_the_best_in_lexicographic_order(chunk: int) -> None:  # KA-055
     """Every combination of levels is asked of the oracle, outer groups first; nothing better may exist."""
     compromises = 0
     for seed in range(chunk * 30, chunk * 30 + 30):
@@ -134,7 +134,7 @@ def test_as_many_pods_as_fit_are_placed_beyond_the_minimum(room: int) -> None:
     assert placed(answer, "p") == min(room, 9)
 
 
-def test_below_the_minimum_nothing_is_placed() -> None:
+def test_below_the_minimum_nothing_is_placed() -> None:  # M-004
     assert ask("b1: r1=1", Group("root", (pods("p", 9, least=2),))).status == "impossible"
 
 
@@ -203,7 +203,7 @@ def test_balanced_ranks_are_valid_with_two_layers_of_slices(across: int, count: 
 
 
 @pytest.mark.parametrize("chunk", range(4))
-def test_sizes_that_divide_each_other_never_leave_the_first_tier(chunk: int) -> None:
+def test_sizes_that_divide_each_other_never_leave_the_first_tier(chunk: int) -> None:  # X-16
     verdicts: dict[str, int] = {}
     for seed in range(chunk * 50, chunk * 50 + 50):
         chance = Random(seed)

@@ -37,7 +37,7 @@ class Tally:
 
 @pytest.mark.parametrize("tight", [False, True], ids=["random", "tight"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_solver_agrees_with_the_oracle(family: str, tight: bool) -> None:
+def test_solver_agrees_with_the_oracle(family: str, tight: bool) -> None:  # K-104, KA-040, M-017
     tally = Tally()
     for seed in range(FIRST, FIRST + SEEDS):
         snapshot, request = instance(seed, family, tight)

@@ -41,7 +41,7 @@ def _mixed(items: list, chance: Random) -> list:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_order_of_nodes_and_pods_changes_nothing(family: str) -> None:
+def test_the_order_of_nodes_and_pods_changes_nothing(family: str) -> None:  # KA-030
     for seed in SEEDS:
         snapshot, request = instance(seed, family, tight=seed % 2 == 1)
         expected = spelled(snapshot, request)

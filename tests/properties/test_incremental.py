@@ -137,7 +137,7 @@ def played(story: History, steps: int = STEPS, every: int = 4) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_counts_equal_a_rebuild_after_any_history(seed: int) -> None:
+def test_counts_equal_a_rebuild_after_any_history(seed: int) -> None:  # K-056, KA-050
     for _ in played(history(seed, [asking(n) for n in AMOUNTS])):
         pass
 

@@ -107,7 +107,7 @@ def _caps_of(draft: Draft, shape: Shape, nodes: Ints) -> Ints:
     if not len(shape.rows):
         caps = np.full(len(nodes), UNLIMITED, dtype=np.int64)
     else:
-        caps = (draft.free[shape.rows[:, None], nodes] // shape.need[:, None]).min(axis=0)
+        caps = (draft.free_at(shape, nodes) // shape.need[:, None]).min(axis=0)
         np.maximum(caps, 0, out=caps)
     if shape.mask is not None:
         caps = caps * shape.mask[nodes]

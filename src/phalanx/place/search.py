@@ -203,7 +203,7 @@ class Search:
         for pod_set in group.pod_sets():
             self.budget.spend(1000)
             held = fit.capacity(self.draft, self.draft.shape(pod_set.shape, True)).levels[level]
-            if not len(held) or int(held.max()) < counts[pod_set.name]:
+            if not len(held) or held.max().item() < counts[pod_set.name]:
                 return True
         return False
 
