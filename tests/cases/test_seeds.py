@@ -193,7 +193,7 @@ def test_overflow_beyond_the_largest_zone_fills_it_and_stays_together_in_the_nex
 )
 def test_packing_takes_the_least_free_zone_and_spreading_the_most_free(
     policy: Policy, zone: str
-) -> None:  # KA-045 KA-052, KA-008
+) -> None:  # KA-008, KA-045, KA-052
     assert by_domain(placed(datacenter(), workers(6, required=ZONE), policy), 1) == {zone: 6}
 
 
@@ -320,7 +320,7 @@ def test_two_pods_of_one_rack_are_never_split_over_racks_of_one_name(policy: Pol
     assert len(at(placed(four_nodes(slots=2), workers(2, required=RACK), policy))) == 1
 
 
-def test_a_preference_climbs_to_the_first_level_that_holds_all_pods() -> None:  # K-033 K-058, K-004, KA-016
+def test_a_preference_climbs_to_the_first_level_that_holds_all_pods() -> None:  # K-004, K-033, K-058, KA-016
     drawing = "b1: r1=2 r2=2 | b2: r1=3 r2=3"
     assert placed(drawing, workers(3, preferred=RACK)).level_reached["workers"] in ("rack", "host")
     placement = placed(drawing, workers(5, preferred=RACK))
@@ -329,7 +329,7 @@ def test_a_preference_climbs_to_the_first_level_that_holds_all_pods() -> None:  
     assert under(placement, 1) == {"b2": 5}
 
 
-def test_a_preference_no_block_can_meet_spans_the_blocks() -> None:  # K-034 K-078, X-28
+def test_a_preference_no_block_can_meet_spans_the_blocks() -> None:  # K-034, K-078, X-28
     placement = placed("b1: r1=3 r2=3 | b2: r1=2 r2=2", workers(10, preferred=RACK))
     assert under(placement, 1) == {"b1": 6, "b2": 4}
     assert decide("b1: r1=3 r2=3 | b2: r1=2 r2=2", workers(11, preferred=RACK)).status == verdicts.IMPOSSIBLE  # K-079

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from phalanx.model.nodes import PodShape
+from phalanx.model.nodes import NodeFilter, PodShape, Requirement, Taint, Term
 from phalanx.model.policy import Policy
 from phalanx.model.request import Group, PodSet, Ranks, Request, Slice, Spread
 from phalanx.model.resources import NANO, PODS, Resources
-from phalanx.model.sketch import GPU, snapshot
+from phalanx.model.sketch import GPU, LABEL_PREFIX, snapshot
 from phalanx.model.snapshot import Snapshot
 from phalanx.place import solve
 from phalanx.place.draft import Draft
@@ -246,3 +246,39 @@ def test_pack_takes_the_tightest_rack_and_spread_the_roomiest() -> None:
     pack, spread = (ask("b1: r1=9 r2=4 r3=5", root, Policy(candidates=c)) for c in ("pack", "spread"))
     assert pack.placement is not None and pack.placement.pod_sets["p"] == (("b1-r2-1", 3),)
     assert spread.placement is not None and spread.placement.pod_sets["p"] == (("b1-r1-1", 3),)
+
+
+# ---- nodes that are liked better -----------------------------------------------------------------------------------
+
+
+def _liking(key: str, value: str) -> NodeFilter:
+    return NodeFilter(preferred=((10, Term((Requirement(key, "In", (value,)),))),))
+
+
+def test_a_liked_rack_is_chosen_before_a_tighter_one() -> None:
+    world = snapshot("b1: r1=2 r2=4")
+    liked = PodShape(Resources.of({GPU: NANO}), filter=_liking(LABEL_PREFIX + "rack", "r2"))
+    request = Request("Gang", "default", "x", Group("g", (PodSet("p", 2, 2, liked),), required=RACK), topology="sketch")
+    answer = solve.place(Draft.of(world, "sketch"), request)
+    assert answer.placement is not None and answer.placement.domains["g"][:2] == ("b1", "r2")
+
+
+def test_a_level_counts_more_than_a_liking() -> None:
+    world = snapshot("b1: r1=4 r2=2")
+    liked = PodShape(Resources.of({GPU: NANO}), filter=_liking(LABEL_PREFIX + "rack", "r2"))
+    request = Request(
+        "Gang", "default", "x", Group("g", (PodSet("p", 4, 4, liked),), preferred=RACK), topology="sketch"
+    )
+    answer = solve.place(Draft.of(world, "sketch"), request)
+    assert answer.placement is not None and answer.placement.level_reached["g"] in ("rack", "host")
+
+
+def test_a_softly_tainted_node_comes_last() -> None:
+    world = snapshot("b1: r1=2,4")
+    first, *rest = world.nodes
+    soft = replace(first, taints=(Taint("old", "", "PreferNoSchedule"),))
+    answer = solve.place(
+        Draft.of(replace(world, nodes=(soft, *rest)), "sketch"),
+        Request("Gang", "default", "x", Group("g", (pods("p", 2),)), topology="sketch"),
+    )
+    assert answer.placement is not None and dict(answer.placement.pod_sets["p"]) == {rest[0].name: 2}

@@ -102,6 +102,7 @@ class Draft:
         self._shapes: dict[object, Shape] = {}
         self._same: dict[tuple[int, bool], tuple[PodShape, Shape]] = {}  # by identity; the pod is held so it stays one
         self._masks: dict[object, Flags] = {}
+        self._soft_taints = any(taint.effect == "PreferNoSchedule" for node in nodes for taint in node.taints)
         self._fill(nodes, list(pods))
 
     @classmethod
@@ -251,7 +252,7 @@ class Draft:
     def _make_shape(self, key: object, pod: PodShape, bound: bool) -> Shape:
         amounts = {self.row[name]: amount for name, amount in pod.requests}
         amounts.update((row, 1) for row in self._port_rows(pod.ports))
-        score = self.score(pod.filter) if pod.filter.preferred else None
+        score = self.score(pod.filter) if pod.filter.preferred or self._soft_taints else None
         return self._shaped(key, amounts, self.mask(pod.filter, bound), pod.ports, score)
 
     def _shaped(
@@ -298,8 +299,8 @@ class Draft:
         return None if bool(found.all()) else found
 
     def score(self, node_filter: NodeFilter) -> Ints | None:
-        """How well each node suits the preferred terms; None when they tell no node from another."""
-        score = filters.score(self.table, node_filter)
+        """How well each node suits: weights of preferred terms, less soft taints; None if all suit alike."""
+        score = filters.score(self.table, node_filter) - filters.dislikes(self.table, node_filter.tolerations)
         return score if len(score) and score.min() != score.max() else None
 
     # ---- host ports ---------------------------------------------------------------------------------

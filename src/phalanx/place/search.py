@@ -25,13 +25,14 @@ from phalanx.place.draft import Draft
 from phalanx.place.exact import Exact
 from phalanx.place.greedy import VARIANTS, Found, Greedy
 from phalanx.place.grids import Crossing, Grids, SplitGrids, leasts
-from phalanx.place.plan import Plan, complete, pinned, reference_node
+from phalanx.place.plan import Leaf, Plan, complete, pinned, reference_node
 from phalanx.place.split import Style, descend
 from phalanx.place.verdicts import IMPOSSIBLE, PLACED, UNDECIDED
 
 Ints = npt.NDArray[np.int64]
 
 MENDS_MAX = 60  # rules mended one inside the other before a branch is given up as undecided
+LIKINGS_MAX = 4  # grades of preference told apart when choosing a domain; within it every node's own score counts
 PER_POD = 20  # numbering pods and writing the answer down, however they are placed
 GRIDS_SHARE = 0.3  # of what is left, for one try of the last tier; branching needs the rest where it is too large
 STEP = 20_000  # work units that building and bounding a plan stand for: about a millisecond
@@ -349,17 +350,29 @@ class Search:
         return self._exactly(built)
 
     def _one_set(self, built: Built) -> Outcome:
-        """One pod set: counting is exact, so the first domain in order that holds it is the answer."""
+        """One pod set: counting is exact, so the first domain in order that holds it is the answer.
+
+        Nodes it likes better come first: if those alone hold it at this level, they do.
+        """
         (leaf,), level = built.plan.leaves, built.plan.root.level
-        capacity = leaf.capacity(self.draft, level)
-        self.budget.spend(self.draft.tree.count(level))
-        domain = choose.best(capacity.levels[level], leaf.count, self.order)
-        if domain < 0:
-            return Outcome(IMPOSSIBLE)
-        self.tier = max(self.tier, 1)
         style = self.style if leaf.across is None else replace(self.style, across=leaf.across)
-        found = descend(self.draft.tree, capacity, level, domain, leaf.count, style)
-        return Outcome(PLACED, built, {leaf.number: found})
+        for capacity in self._liked_first(leaf, level):
+            self.budget.spend(self.draft.tree.count(level))
+            domain = choose.best(capacity.levels[level], leaf.count, self.order)
+            if domain >= 0:
+                self.tier = max(self.tier, 1)
+                found = descend(self.draft.tree, capacity, level, domain, leaf.count, style)
+                return Outcome(PLACED, built, {leaf.number: found})
+        return Outcome(IMPOSSIBLE)
+
+    def _liked_first(self, leaf: Leaf, level: int) -> Iterator[fit.Capacity]:
+        """How many fit on the best-liked nodes alone, then with the next best, and at last on all."""
+        score = leaf.shape.score
+        if score is not None:
+            for least in np.unique(score)[:0:-1][:LIKINGS_MAX].tolist():
+                shape = self.draft.local_shape(leaf.shape, ("liked", least), score >= least)
+                yield replace(leaf, shape=shape).capacity(self.draft, level)
+        yield leaf.capacity(self.draft, level)
 
     def _greedy(self, plan: Plan, reference: npt.NDArray[np.float64]) -> Found | None:
         greedy = Greedy(self.draft, plan, reference, self.order, self.style, self.budget)
