@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from phalanx.dialects.reading import read
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.request import Group, PodSet, Ranks, Slice
 from phalanx.model.topology import Topology
@@ -320,3 +321,36 @@ def test_scheduling_gates_do_not_matter_and_a_written_priority_does() -> None:
 )
 def test_a_wrong_pod_is_a_problem(doc: Doc, path: str) -> None:
     assert paths(doc) == [path]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("paralelism", "parallelism"), ("complitions", "completions"), ("paralellism", "parallelism")],
+)
+def test_a_slip_of_the_finger_in_a_job_is_told(wrong: str, meant: str) -> None:
+    doc = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j"},
+        "spec": {wrong: 8, "template": {"spec": {"containers": [{"name": "c"}]}}},
+    }
+    found = read([doc])
+    said = [note.message for notes in found.notes.values() for note in notes]
+    assert any(f"did you mean {meant}?" in message for message in said)
+
+
+def test_fields_of_kubernetes_that_are_not_read_are_not_taken_for_slips() -> None:
+    spec = {
+        "containers": [{"name": "c", "image": "i", "command": ["x"], "env": [], "volumeMounts": []}],
+        "restartPolicy": "Never", "serviceAccountName": "s", "runtimeClassName": "r", "hostPID": False,
+        "terminationGracePeriodSeconds": 1, "dnsPolicy": "Default", "schedulerName": "phalanx", "subdomain": "d",
+        "enableServiceLinks": False, "imagePullSecrets": [], "securityContext": {}, "preemptionPolicy": "Never",
+        "shareProcessNamespace": False, "automountServiceAccountToken": False, "hostUsers": True,
+    }  # fmt: skip
+    job = {
+        "parallelism": 1, "completions": 1, "backoffLimit": 1, "ttlSecondsAfterFinished": 1, "podFailurePolicy": {},
+        "activeDeadlineSeconds": 1, "manualSelector": False, "template": {"spec": spec},
+    }  # fmt: skip
+    found = read([{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "uid": "u"}, "spec": job}])
+    said = [note.message for notes in found.notes.values() for note in notes]
+    assert not any("did you mean" in message for message in said)

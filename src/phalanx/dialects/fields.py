@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TypeVar
 
 from phalanx.model.nodes import Pairs
 from phalanx.model.problems import Problem, shown
 
+SHORT = 5  # letters
 INT_MAX = 2**31 - 1  # the range of Kubernetes' integer fields
 LIST_MAX = 10_000  # entries of one list; etcd refuses objects long before
 WORK_MAX = 500_000  # entries read of one document; aliases in YAML can make a small file look endless
@@ -127,10 +129,9 @@ class Field:
         """A warning for each field that looks like one of ``names`` misspelt. For kinds that are not ours."""
         if not isinstance(self.value, dict):
             return
-        by_sound = {_sound(name): name for name in names}
         for key in self._keys():
-            if key not in names and _sound(key) in by_sound:
-                meant = by_sound[_sound(key)]
+            meant = None if key in names else _meant(key, names)
+            if meant is not None:
                 Field(self._raw(key), self.notes, self, key).warn(f"is not read; did you mean {meant}?", (meant,))
 
     def items(self, limit: int = LIST_MAX) -> "list[Field]":
@@ -262,8 +263,21 @@ def _close(word: str, names: Iterable[str]) -> list[str]:
     return [by_lower[hit] for hit in get_close_matches(word[:80].lower(), by_lower, n=1)]
 
 
+@lru_cache(maxsize=4096)  # it runs over every pod, and their fields are the same few
+def _meant(key: str, names: tuple[str, ...]) -> str | None:
+    """The name that a key looks like: but for case, separators and a plural s, or but for a slip of the finger.
+
+    Fields of Kubernetes that we do not read must not look like those we do; short names differ in too few letters.
+    """
+    by_sound = {_sound(name): name for name in names}
+    if _sound(key) in by_sound:
+        return by_sound[_sound(key)]
+    close = get_close_matches(key[:80], names, 1, 0.86 if len(key) > SHORT else 0.74)
+    return close[0] if close else None
+
+
 def _sound(name: str) -> str:
-    """What stays of a name when case, separators and a plural s are forgotten. Cheap: it runs over every pod."""
+    """What stays of a name when case, separators and a plural s are forgotten."""
     return name[:80].lower().replace("-", "").replace("_", "").rstrip("s")
 
 

@@ -48,6 +48,7 @@ def identity(doc: Field) -> tuple[str, str]:
     """Namespace (``default`` when not written) and name of an object; a missing name is a Problem."""
     metadata = doc.at("metadata")
     metadata.mapping()
+    metadata.typos("name", "namespace", "labels", "annotations", "generateName", "ownerReferences")
     namespace = metadata.at("namespace").name("default")
     name = metadata.at("name").name("") or metadata.at("generateName").name("")
     if not name and not metadata.at("name").present:

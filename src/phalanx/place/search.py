@@ -33,7 +33,8 @@ Ints = npt.NDArray[np.int64]
 
 MENDS_MAX = 60  # rules mended one inside the other before a branch is given up as undecided
 LIKINGS_MAX = 4  # grades of preference told apart when choosing a domain; within it every node's own score counts
-PER_POD = 20  # numbering pods and writing the answer down, however they are placed
+PER_PAIRED_POD = 40  # and matching it with the pods of its rank
+PER_POD = 5  # numbering pods and writing the answer down, however they are placed
 GRIDS_SHARE = 0.3  # of what is left, for one try of the last tier; branching needs the rest where it is too large
 STEP = 20_000  # work units that building and bounding a plan stand for: about a millisecond
 
@@ -80,7 +81,8 @@ class Search:
 
     def _best(self) -> Outcome:
         """Every member and every pod; then fewer pods; then fewer members. Levels are relaxed within each of these."""
-        self.budget.spend(PER_POD * sum(s.count for s in self.sets))
+        paired = any(g.ranks is not None and g.ranks.with_same_rank_of for g in self.groups)
+        self.budget.spend((PER_PAIRED_POD if paired else PER_POD) * sum(s.count for s in self.sets))
         full = {name: most for name, (_, most) in self.ranges.items()}
         outcome = Outcome(IMPOSSIBLE)
         for start in self._starts():

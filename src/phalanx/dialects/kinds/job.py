@@ -19,6 +19,9 @@ def read(doc: Field, around: Surroundings) -> tuple[Request, ...]:
     namespace, name = identity(doc)
     metadata, spec = doc.at("metadata"), doc.at("spec")
     template = spec.at("template")
+    doc.typos("apiVersion", "kind", "metadata", "spec", "status")
+    spec.typos("parallelism", "completions", "completionMode", "template", "suspend", "backoffLimit", "selector")
+    template.typos("metadata", "spec")
     wishes.check_our_keys(metadata, *wishes.on_object())
     wishes.check_our_keys(template.at("metadata"), *wishes.on_template())
     _check_template(template)
@@ -49,9 +52,10 @@ def read(doc: Field, around: Surroundings) -> tuple[Request, ...]:
 
 def pods(spec: Field) -> int:
     """Pods that run at once: parallelism, but no more than completions (X-21)."""
+    known = len(spec.notes.problems)
     parallelism = spec.at("parallelism").integer(1, high=PODS_MAX)
     completions = spec.at("completions").integer(parallelism, high=INT_MAX)
-    if spec.at("parallelism").present and 0 < parallelism < completions:
+    if 0 < parallelism < completions and len(spec.notes.problems) == known:
         spec.at("parallelism").warn(
             f"{parallelism} of {completions} pods run at once: the first are placed together, the rest one by one"
         )
