@@ -88,7 +88,7 @@ def test_wrong_usage_is_2(tokens: tuple[str, ...], capsys: Captured) -> None:
 
 def test_nothing_to_place_is_1(cluster: str, capsys: Captured) -> None:
     assert run("place", "-f", cluster) == 1
-    assert capsys.readouterr().err == "error: nothing to place: no workload among the 9 documents\n"
+    assert capsys.readouterr().err == "error: nothing to place: no workload among the documents (9)\n"
 
 
 def test_help_and_version_are_0(capsys: Captured) -> None:

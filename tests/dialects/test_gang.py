@@ -494,3 +494,9 @@ def test_groups_nest_up_to_a_limit() -> None:
 
 def test_ten_thousand_groups_are_still_read() -> None:
     assert len(list(request(gang(group("w", 1, replicas=9_999))).root.groups())) == 10_000
+
+
+def test_an_annotation_of_ours_on_a_gang_is_not_passed_over_in_silence() -> None:
+    doc = gang(group("a"))
+    doc["metadata"]["annotations"] = {"phalanx.dev/topology-required": "rack"}
+    assert warnings(doc) == ["metadata.annotations['phalanx.dev/topology-required']"]

@@ -19,7 +19,7 @@ def run(sources: Sequence[str], output: str, namespace: str | None) -> int:
     decisions = cluster.place(docs, ways_out=output != "name")
     problems = _own_problems(cluster, decisions)
     if not decisions and not problems and not decisions.warnings:
-        raise Failed(f"nothing to place: no workload among the {len(docs)} documents")
+        raise Failed(f"nothing to place: no workload among the documents ({len(docs)})")
     report(cluster, decisions, problems)
     show(decisions, output)
     return exit_code(decisions, problems)

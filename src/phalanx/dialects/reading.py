@@ -199,7 +199,7 @@ def _running(docs: list[Document], nodes: set[str], clerk: _Clerk) -> list[Runni
         else:
             found[one.namespace, one.name] = one
     for node, count in sorted(elsewhere.items()):
-        message = f"{count} pods run on it, but the node is not among the given objects; they are left out"
+        message = f"pods on a node that is not among the given objects are left out: {count}"
         clerk.warnings.append(Problem(f"Node/{node[:80]}", node[:80], (), message))
     return list(found.values())
 

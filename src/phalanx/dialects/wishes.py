@@ -258,7 +258,11 @@ def on_template() -> tuple[str, ...]:
 
 
 def _misplaced(key: str, elsewhere: tuple[str, ...], kind: str) -> str:
-    return f"{key[:100]} is a {kind}" if key in elsewhere else f"there is no key {key[:100]!r}"
+    return (
+        f"{key[:100]} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
+        if key in elsewhere
+        else f"there is no key {key[:100]!r}"
+    )
 
 
 def _starting(at: Field, prefix: str) -> list[tuple[str, Field]]:

@@ -30,6 +30,9 @@ def read(doc: Field, around: Surroundings) -> tuple[Request, ...]:
     spec = doc.at("spec")
     spec.known(*_FIELDS)
     _check_carried(spec)
+    for key, value in doc.at("metadata", "annotations").entries():
+        if key.startswith("phalanx.dev/"):
+            value.warn("is not read on a Gang; its spec has a field for it", ("spec.topology", "spec.queue"))
     levels = choose(spec.at("topologyName"), around.topologies)
     around_all = near.read(spec.at("topology"), levels)
     policy = spec.at("policy").choice("Gang", *declared.POLICIES)
