@@ -39,13 +39,13 @@ def rows(plan: dict) -> list[str]:  # type: ignore[type-arg]
 
 def _large(plan: dict, small: dict[str, measure.Timing], nodes: int, levels: int) -> list[str]:  # type: ignore[type-arg]
     snapshot = world.cluster(nodes, levels, seed=0)
-    build = measure.full_build(snapshot)
+    yardstick = measure.Yardstick(snapshot)
     draft = Draft.of(snapshot, "bench")
     broken = []
-    print(f"\n{nodes} nodes, {levels} levels; one full capacity build {build:.0f} us")
+    print(f"\n{nodes} nodes, {levels} levels; one full capacity build {yardstick.build():.0f} us")
     for kind, row in plan["rows"].items():
-        timing = measure.decisions(draft, snapshot, kind)
-        builds, growth = timing.median / build, timing.median / small[kind].median
+        timing, builds = measure.against(yardstick, draft, snapshot, kind)
+        growth = timing.median / small[kind].median
         print(
             f"  {kind}  {timing.median:6.0f} ({timing.p99:.0f})  {builds:5.2f} builds (most {row['builds']})  "
             f"{growth:4.1f} x small  design {row['design']}  {row['what']}"

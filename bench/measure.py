@@ -1,4 +1,4 @@
-"""Times of decisions: CPU time of this thread, and the best of three repetitions, so that other work on the machine
+"""Times of decisions: CPU time of this thread, and the best of several repetitions, so that other work on the machine
 disturbs less: it can only ever make a figure larger."""
 
 import time
@@ -12,8 +12,9 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.place import fit, solve
 from phalanx.place.draft import Draft, Taken
 
-ROUNDS = 80
-REPETITIONS = 3
+ROUNDS = 60
+REPETITIONS = 5
+BUILDS = 20
 LIVE = 8  # gangs that stay; the oldest leaves, so that caches always have something to follow
 
 
@@ -27,25 +28,38 @@ class Timing:
     refused: int
 
 
-def full_build(snapshot: Snapshot) -> float:
-    """Microseconds of one full capacity build of one shape: the yardstick of a run."""
-    draft = Draft.of(snapshot, "bench")
-    draft.accommodate([world.ONE.requests], "bench")
-    capacity = fit.capacity(draft, draft.shape(world.ONE, True))
-    medians = []
-    for _ in range(REPETITIONS):
+class Yardstick:
+    """One full capacity build of one shape, measured again whenever something is compared with it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.draft = Draft.of(snapshot, "bench")
+        self.draft.accommodate([world.ONE.requests], "bench")
+        self.capacity = fit.capacity(self.draft, self.draft.shape(world.ONE, True))
+
+    def build(self) -> float:
+        """Microseconds, the median of some builds."""
         times = []
-        for _ in range(40):
+        for _ in range(BUILDS):
             start = time.thread_time()
-            fit.build(draft, capacity)
+            fit.build(self.draft, self.capacity)
             times.append(time.thread_time() - start)
-        medians.append(float(np.median(times)) * 1e6)
-    return min(medians)
+        return float(np.median(times)) * 1e6
 
 
 def decisions(draft: Draft, snapshot: Snapshot, kind: str) -> Timing:
-    """The best of three repetitions of a steady state."""
+    """The best of the repetitions of a steady state."""
     return min((_steady(draft, snapshot, kind) for _ in range(REPETITIONS)), key=lambda timing: timing.median)
+
+
+def against(yardstick: Yardstick, draft: Draft, snapshot: Snapshot, kind: str) -> tuple[Timing, float]:
+    """The best repetition and what it cost in builds measured right before it."""
+    found = []
+    for _ in range(REPETITIONS):
+        build = yardstick.build()
+        timing = _steady(draft, snapshot, kind)
+        found.append((timing.median / build, timing))
+    ratio, timing = min(found, key=lambda entry: entry[0])
+    return timing, ratio
 
 
 def _steady(draft: Draft, snapshot: Snapshot, kind: str) -> Timing:

@@ -100,6 +100,7 @@ class Draft:
         self.ports: dict[tuple[str, int], dict[tuple[int, str], int]] = {}  # who uses a host port: (node, ip) -> pods
         self._port_row_of: dict[tuple[str, int], dict[str, int]] = {}  # rows of a port by address
         self._shapes: dict[object, Shape] = {}
+        self._made = 0  # shapes made so far
         self._same: dict[tuple[int, bool], tuple[PodShape, Shape]] = {}  # by identity; the pod is held so it stays one
         self._masks: dict[object, Flags] = {}
         self._soft_taints = any(taint.effect == "PreferNoSchedule" for node in nodes for taint in node.taints)
@@ -240,7 +241,8 @@ class Draft:
         if found is None:
             if len(self._shapes) >= SHAPES_KEEP:
                 self._forget_shapes()
-            found = self._shapes[key] = self._make_shape(key, pod, bound)
+            self._made += 1  # a number is a quicker key than a whole pod
+            found = self._shapes[key] = self._make_shape(self._made, pod, bound)
         self.renew(found)
         self._same[id(pod), bound] = (pod, found)
         return found
