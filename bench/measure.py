@@ -12,9 +12,9 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.place import fit, solve
 from phalanx.place.draft import Draft, Taken
 
-ROUNDS = 60
-REPETITIONS = 5
-BUILDS = 20
+ROUNDS = 40
+REPETITIONS = 9
+BUILDS = 15
 LIVE = 8  # gangs that stay; the oldest leaves, so that caches always have something to follow
 
 

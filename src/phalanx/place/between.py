@@ -5,13 +5,14 @@ a rule over *classes* of nodes (nodes with one value of a label, or one domain o
 into numbers the search counts with, or is checked on what was found and asked as a question when broken.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from phalanx.model.nodes import NodeFilter, PodShape, PodTerm, SpreadRule, Toleration
-from phalanx.model.request import PodSet, Request
+from phalanx.model.request import PodSet
 from phalanx.place import filters
 from phalanx.place.draft import Draft
 from phalanx.place.pods import selects
@@ -85,9 +86,8 @@ class Between:
 NOTHING_BETWEEN = Between({}, ())
 
 
-def read(draft: Draft, request: Request) -> Between:
+def read(draft: Draft, sets: Sequence[PodSet]) -> Between:
     """What the pods of a request mean to each other and to the running ones."""
-    sets = list(request.root.pod_sets())
     if not any(s.shape.affinity or s.shape.anti_affinity or s.shape.spread for s in sets) and not draft.pods.hostile:
         return NOTHING_BETWEEN
     masks: dict[str, Flags] = {}
@@ -152,14 +152,14 @@ def _away_from_running(draft: Draft, term: PodTerm) -> Flags:
     return ~np.append(taken, False)[classes.codes]
 
 
-def _apart(draft: Draft, term: PodTerm, pod_set: PodSet, sets: list[PodSet], number: int) -> list[Rule]:
+def _apart(draft: Draft, term: PodTerm, pod_set: PodSet, sets: Sequence[PodSet], number: int) -> list[Rule]:
     classes = classes_of(draft, term.key)
     return [
         Apart(classes, pod_set.name, other.name, number) for other in sets if _means(term, term.namespaces, other.shape)
     ]
 
 
-def _even(draft: Draft, rule: SpreadRule, pod_set: PodSet, sets: list[PodSet], number: str) -> Even:
+def _even(draft: Draft, rule: SpreadRule, pod_set: PodSet, sets: Sequence[PodSet], number: str) -> Even:
     shape = pod_set.shape
     eligible = np.ones(draft.tree.size, dtype=bool)
     for other in shape.spread:
@@ -185,7 +185,7 @@ def _allowed_by_running(even: Even) -> Flags:
     return good[even.classes.codes]
 
 
-def _beside(draft: Draft, sets: list[PodSet], masks: dict[str, Flags]) -> list[Rule]:
+def _beside(draft: Draft, sets: Sequence[PodSet], masks: dict[str, Flags]) -> list[Rule]:
     """One rule per distinct affinity term; terms that running pods alone decide become masks."""
     rules: list[Rule] = []
     terms = dict.fromkeys(term for s in sets for term in s.shape.affinity)

@@ -302,7 +302,7 @@ class _Trial:
 
     def __init__(self, draft: Draft, culprit: Culprit) -> None:
         self.draft, self.culprit = draft, culprit
-        self.between = between.read(draft, culprit.request)
+        self.between = between.read(draft, tuple(culprit.request.root.pod_sets()))
         self.paths = {one.member.name: one for one in _below(culprit)}
         self.shapes: dict[str, Shape] = {}
         self.why: dict[str, tuple[Ints, tuple[tuple[str, str], ...]]] = {}

@@ -8,13 +8,13 @@ aligned because every slice's domain holds a multiple of its size.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.model.request import Group, PodSet, Request
+from phalanx.model.request import Group, PodSet
 from phalanx.place.build import Built, components, linked_names, whole_slices
 from phalanx.place.draft import Draft
 from phalanx.place.greedy import Found
@@ -22,13 +22,12 @@ from phalanx.place.greedy import Found
 Ints = npt.NDArray[np.int64]
 
 
-def assign(draft: Draft, request: Request, built: Built, found: Found) -> dict[str, tuple[str, ...]]:
+def assign(draft: Draft, groups: Sequence[Group], built: Built, found: Found) -> dict[str, tuple[str, ...]]:
     """For every ranked group the node of rank i."""
     names = draft.tree.names
-    groups = tuple(request.root.groups())
     if all(group.ranks is None for group in groups):
         return {}
-    tied = dict(_tied(draft, request, built, found))
+    tied = dict(_tied(draft, groups, built, found))
     out = {}
     for group in groups:
         slots = tied.get(group.name, [])
@@ -84,12 +83,11 @@ def _near(draft: Draft, pods: Ints, leader: int) -> list[int]:
     return [*pods[first].tolist(), *pods[~first].tolist()]
 
 
-def _tied(draft: Draft, request: Request, built: Built, found: Found) -> Iterator[tuple[str, list[int]]]:
+def _tied(draft: Draft, groups: Sequence[Group], built: Built, found: Found) -> Iterator[tuple[str, list[int]]]:
     """Ranks of groups whose equal ranks share a domain: bundle by bundle."""
-    for parent in request.root.groups():
+    for parent in groups:
         linked = linked_names(parent)
-        groups = [m for m in parent.members if isinstance(m, Group) and m.name in linked]
-        for component in components(groups):
+        for component in components([m for m in parent.members if isinstance(m, Group) and m.name in linked]):
             yield from _component(draft, component, built, found)
 
 

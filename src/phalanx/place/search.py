@@ -54,13 +54,13 @@ class Search:
 
     def __init__(self, draft: Draft, request: Request, policy: Policy, budget: Budget) -> None:
         self.draft, self.request, self.policy, self.budget = draft, request, policy, budget
-        self.between = between.read(draft, request)
-        for pod_set in request.root.pod_sets():
-            if pod_set.shape.ports:  # they may bring rows of their own: before anything is measured
-                draft.shape(pod_set.shape, bound=False)
         self.order = ORDERS[policy.candidates]
         self.groups = tuple(request.root.groups())
         self.sets = tuple(request.root.pod_sets())
+        for pod_set in self.sets:
+            if pod_set.shape.ports:  # they may bring rows of their own: before anything is measured
+                draft.shape(pod_set.shape, bound=False)
+        self.between = between.read(draft, self.sets)
         self.ranges = {s.name: whole_range(s) for s in self.sets}
         self.style = self._style()
         self.start = NOTHING_CHOSEN
@@ -112,8 +112,10 @@ class Search:
 
     def _joined(self, placed: Outcome, counts: Mapping[str, int]) -> Outcome:
         """As many more members as fit, in declared order, where some were left out."""
-        groups = {g.name: g for g in self.groups}
         inside = {key: value for key, value in placed.choices.answers.items() if key[0] == "members"}
+        if not inside:
+            return placed
+        groups = {g.name: g for g in self.groups}
         for key in list(inside):
             for i in range(len(groups[key[1]].members)):
                 if i not in inside[key]:
@@ -249,6 +251,8 @@ class Search:
         outcome = self._search(built)
         outcome.choices = choices
         if outcome.status != PLACED:
+            return outcome
+        if not built.lazy:
             return outcome
         broken = mend.alternatives(built.lazy, by_set(built, outcome.found), choices)
         if broken is None:

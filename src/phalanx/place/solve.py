@@ -64,7 +64,7 @@ def place(draft: Draft, request: Request, policy: Policy = Policy()) -> Answer:
         for leaf in outcome.built.plan.leaves
         if leaf.number in outcome.found
     )
-    placement = describe(draft, request, outcome.built, outcome.found)
+    placement = describe(draft, search, outcome.built, outcome.found)
     return Answer(PLACED, placement, entries, search.budget.spent, search.tier)
 
 
@@ -74,17 +74,17 @@ def commit(draft: Draft, answer: Answer) -> None:
         draft.take(entry.shape, entry.nodes, entry.counts)
 
 
-def describe(draft: Draft, request: Request, built: Built, found: Found) -> Placement:
+def describe(draft: Draft, search: Search, built: Built, found: Found) -> Placement:
     """The placement in names."""
     tree = draft.tree
     counts = by_set(built, found)
     pod_sets = {}
-    for pod_set in request.root.pod_sets():
+    for pod_set in search.sets:
         if pod_set.name in counts:
             nodes, numbers = counts[pod_set.name]
             pod_sets[pod_set.name] = tuple(zip([tree.names[i] for i in nodes.tolist()], numbers.tolist(), strict=True))
     domains, reached = {}, {}
-    for group in request.root.groups():
+    for group in search.groups:
         used = [counts[s.name][0] for s in group.pod_sets() if s.name in counts]
         if used:
             first, last = min(int(n[0]) for n in used), max(int(n[-1]) for n in used)
@@ -93,4 +93,4 @@ def describe(draft: Draft, request: Request, built: Built, found: Found) -> Plac
                 level = 0  # a node outside the topology is in no domain that has a name
             domains[group.name] = tree.paths[first][:level]
             reached[group.name] = tree.topology.level_name(level)
-    return Placement(pod_sets, domains, reached, assign(draft, request, built, found))
+    return Placement(pod_sets, domains, reached, assign(draft, search.groups, built, found))
