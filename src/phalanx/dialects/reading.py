@@ -199,7 +199,8 @@ def _running(docs: list[Document], nodes: set[str], clerk: _Clerk) -> list[Runni
         else:
             found[one.namespace, one.name] = one
     for node, count in sorted(elsewhere.items()):
-        message = f"pods on a node that is not among the given objects are left out: {count}"
+        run = "pod runs" if count == 1 else "pods run"
+        message = f"{count} {run} on it, but the node is not among the given objects; left out"
         clerk.warnings.append(Problem(f"Node/{node[:80]}", node[:80], (), message))
     return list(found.values())
 
