@@ -7,19 +7,37 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from bench import measure, stream, tight, world
+from bench import manifests, measure, stream, tight, world
 from phalanx.place.draft import Draft
 
 
 def main() -> int:
     plan = yaml.safe_load((Path(__file__).parent / "rows.yaml").read_text())
-    broken = [*rows(plan), *streams(plan["stream"]), *tightly(plan["tight"])]
+    broken = [*read(plan["reading"]), *rows(plan), *streams(plan["stream"]), *tightly(plan["tight"])]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"\npeak memory {peak:,.0f} MiB")
     for line in broken:
         print(f"BROKEN  {line}")
     print("all thresholds hold" if not broken else f"{len(broken)} thresholds broken")
     return 1 if broken else 0
+
+
+def read(plan: dict) -> list[str]:  # type: ignore[type-arg]
+    """Manifests into Requests: cost per manifest, alone and among many, and of one that is large."""
+    few, many = manifests.cost(plan["few"]), manifests.cost(plan["many"])
+    growth = many.each / few.each
+    small, large = (manifests.in_size(groups) for groups in plan["groups"])
+    size = (large / small) / (plan["groups"][1] / plan["groups"][0])
+    print(
+        f"reading {many.manifests} mixed manifests of {many.kinds} kinds: {many.each:.0f} us each, "
+        f"{growth:.2f} x the cost among {few.manifests} (most {plan['most']}); a Gang of {plan['groups'][1]} groups "
+        f"{large / 1e3:.1f} ms, {size:.2f} x per group that of {plan['groups'][0]} (most {plan['most']})\n"
+    )
+    return [
+        f"reading grows {name}: {ratio:.2f} times, most {plan['most']}"
+        for name, ratio in (("with the number of manifests", growth), ("with the size of a manifest", size))
+        if ratio > plan["most"]
+    ]
 
 
 def rows(plan: dict) -> list[str]:  # type: ignore[type-arg]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from phalanx.dialects.fields import LIST_MAX, PROBLEMS_MAX, WORK_MAX, Field
+from phalanx.dialects.fields import LIST_MAX, PROBLEMS_MAX, WORK_MAX, Field, Notes
 from tests.dialects.manifests import field
 
 
@@ -105,3 +105,32 @@ def test_the_number_of_problems_is_bounded_and_none_is_told_twice() -> None:
         one.text("")
     assert len(at.notes.problems) == PROBLEMS_MAX
     assert len({p.path for p in at.notes.problems}) == PROBLEMS_MAX
+
+
+# --------------------------------------------------------------------------------------------- documents made by us
+
+
+def test_a_borrowed_field_is_complained_about_where_it_was_written() -> None:
+    source = Field.of({"metadata": {"annotations": {"x/level": 3}}}, Notes())
+    made = Field.of({"topology": {"required": source.at("metadata", "annotations", "x/level")}}, Notes())
+    made.at("topology", "required").text("")
+    assert [note.path for note in source.notes.problems] == ["metadata.annotations['x/level']"]
+    assert made.notes.problems == []
+
+
+def test_a_borrowed_field_is_found_in_lists_and_among_entries_too() -> None:
+    source = Field.of({"a": {"b": "text"}}, Notes())
+    made = Field.of({"list": [source.at("a", "b")], "labels": {"k": source.at("a", "b")}}, Notes())
+    assert [item.path for item in made.at("list").items()] == ["a.b"]
+    assert made.at("labels").pairs() == (("k", "text"),)
+
+
+def test_a_borrowed_field_that_holds_nothing_is_absent() -> None:
+    made = Field.of({"suspend": Field.of({}, Notes()).at("spec", "suspend")}, Notes())
+    assert not made.at("suspend").present
+    assert made.at("suspend").flag(False) is False
+
+
+def test_a_field_can_mean_another_value_in_the_same_place() -> None:
+    at = Field.of({"size": "4"}, Notes()).at("size").meaning(4)
+    assert (at.integer(0), at.path) == (4, "size")

@@ -55,7 +55,7 @@ def find(root: Request, name: str) -> Group:
 
 def test_a_group_of_one_shape_holds_a_pod_set_of_its_own_name() -> None:
     found = request(gang(group("workers", 8)))
-    assert drawn(found.root) == "llm(workers(workers=8))"
+    assert drawn(found.root) == "workers(workers=8)"
     assert (found.kind, found.namespace, found.name, found.unit, found.id) == (
         "Gang", "serving", "llm", None, "serving/llm",
     )  # fmt: skip
@@ -76,7 +76,7 @@ def test_parents_make_the_tree_in_declared_order() -> None:  # M-009, M-014, M-0
 
 
 def test_the_root_takes_another_name_where_a_group_has_the_gangs() -> None:
-    assert drawn(request(gang(group("llm", 2))).root) == "gang(llm(llm=2))"
+    assert drawn(request(gang(group("llm", 2), group("api"))).root) == "gang(llm(llm=2) api(api=1))"
 
 
 def test_replicas_become_siblings_and_mark_everything_below_them() -> None:
@@ -98,7 +98,7 @@ def test_classes_are_pod_sets_of_one_group() -> None:
 def test_with_a_minimum_the_first_pods_in_class_order_are_it() -> None:
     classes = [{"name": name, "count": count} for name, count in (("leader", 1), ("worker", 15), ("spare", 2))]
     doc = gang({"name": "w", "minCount": 8, "podClasses": classes, "template": template()})
-    assert drawn(request(doc).root) == "llm(w(w/leader=1 w/worker=7..15 w/spare=0..2))"
+    assert drawn(request(doc).root) == "w(w/leader=1 w/worker=7..15 w/spare=0..2)"
 
 
 def test_a_class_without_a_template_has_that_of_its_group() -> None:  # W-053
@@ -117,7 +117,7 @@ def test_a_class_without_a_template_has_that_of_its_group() -> None:  # W-053
     ],
 )
 def test_count_and_minimum_stand_in_for_each_other(fields: Doc, pods: str) -> None:
-    assert drawn(request(gang(group("w", **fields))).root) == f"llm(w({pods}))"
+    assert drawn(request(gang(group("w", **fields))).root) == f"w({pods})"
 
 
 def test_an_empty_gang_is_fine_and_gives_nothing_to_place() -> None:  # W-188

@@ -69,9 +69,21 @@ def test_a_job_runs_parallelism_pods_but_no_more_than_completions(
     assert main(job(parallelism=parallelism, completions=completions))[1].count == pods
 
 
-def test_fewer_at_once_than_in_all_is_a_warning() -> None:
-    assert warnings(job(parallelism=2, completions=8)) == ["spec.parallelism"]
-    assert warnings(job(parallelism=8, completions=8)) == []
+def test_a_bag_of_tasks_is_no_gang() -> None:  # W-139, X-21
+    assert main(job(parallelism=50, completions=100))[1].min_count == 1
+    assert main(job(parallelism=50, completions=50))[1].min_count == 50
+
+
+@pytest.mark.parametrize("asking", [{MODE: "Gang"}, {REQUIRED: "rack"}])
+def test_a_bag_of_tasks_that_is_asked_to_be_a_gang_is_one_with_a_warning(asking: Doc) -> None:  # W-139, X-21
+    doc = job(asking, parallelism=2, completions=8)
+    assert main(doc)[1].min_count == 2
+    assert warnings(doc) == ["spec.parallelism"]
+
+
+def test_pods_that_cannot_be_cut_into_slices_are_a_problem() -> None:
+    annotations = {SLICE_LEVEL: "topology/rack", SLICE_SIZE: "3"}
+    assert problem(job(None, annotations, parallelism=4)).path == "spec.parallelism"
 
 
 def test_a_job_that_wants_no_pods_gives_nothing_to_place() -> None:
@@ -139,7 +151,7 @@ def test_an_inner_wish_wider_than_the_outer_is_dropped_with_a_warning() -> None:
     doc = job({REQUIRED: "rack"}, {KUEUE_PREFERRED: "topology/zone"})
     group, _ = main(doc)
     assert (group.required, group.preferred) == (RACK, None)
-    assert warnings(doc) == ["spec.template.metadata.annotations"]
+    assert warnings(doc) == [f"spec.template.metadata.annotations['{KUEUE_PREFERRED}']"]
 
 
 def test_an_unknown_level_is_a_problem_with_the_levels_there_are() -> None:  # K-036, K-037
@@ -223,10 +235,9 @@ def layers(*entries: Any) -> Doc:
         ({KUEUE_REQUIRED: 3}, KUEUE_REQUIRED),
         ({SLICE_LEVEL: "topology/rack"}, SLICE_SIZE),
         ({SLICE_SIZE: "2"}, SLICE_LEVEL),
-        ({SLICE_LEVEL: "topology/rack", SLICE_SIZE: "3"}, SLICE_SIZE),  # 4 pods cannot be cut into threes
-        ({SLICE_LEVEL: "topology/rack", SLICE_SIZE: "0"}, SLICE_SIZE),
+                ({SLICE_LEVEL: "topology/rack", SLICE_SIZE: "0"}, SLICE_SIZE),
         ({SLICE_LEVEL: "topology/rack", SLICE_SIZE: 2}, SLICE_SIZE),
-        ({KUEUE_REQUIRED: "topology/rack", SLICE_LEVEL: "topology/zone", SLICE_SIZE: "2"}, SLICE_SIZE),
+        ({KUEUE_REQUIRED: "topology/rack", SLICE_LEVEL: "topology/zone", SLICE_SIZE: "2"}, SLICE_LEVEL),
         ({SLICE_LAYERS: "[[[["}, SLICE_LAYERS),
         ({SLICE_LAYERS: "[" * 4000}, SLICE_LAYERS),
         ({SLICE_LAYERS: "{}"}, SLICE_LAYERS),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from phalanx.dialects.documents import WORKLOAD_KINDS
 from phalanx.dialects.reading import read, read_cluster, read_workloads
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.decision import Invalid
@@ -129,18 +130,24 @@ def test_a_list_that_contains_itself_ends_in_a_problem() -> None:
 @pytest.mark.parametrize(
     ("kind", "api"),
     [
-        ("JobSet", "jobset.x-k8s.io/v1alpha2"),
-        ("StatefulSet", "apps/v1"),
-        ("Workload", "kueue.x-k8s.io/v1beta1"),
-        ("PodGroup", "scheduling.run.ai/v2alpha2"),
+        ("SparkApplication", "sparkoperator.k8s.io/v1beta2"),
+        ("PodGroup", "scheduling.volcano.sh/v1beta1"),
         ("Gangg", "phalanx.dev/v1alpha1"),
         ("Job", "batch.volcano.sh/v1alpha1"),
     ],
 )
-def test_a_workload_of_a_kind_that_is_not_read_yet_is_invalid_and_says_so(kind: str, api: str) -> None:
+def test_a_workload_of_a_kind_that_is_not_read_is_invalid_and_says_so(kind: str, api: str) -> None:
     (found,) = read([other(kind, api)]).invalid
     (problem,) = found.problems
-    assert (problem.path, problem.value, problem.allowed) == ("kind", kind, ("Gang", "Job", "Pod"))
+    assert (problem.path, problem.value, problem.allowed) == ("kind", kind, WORKLOAD_KINDS)
+
+
+def test_a_kind_that_nobody_reads_is_placed_with_the_gang_its_pods_name() -> None:  # W-017, W-044
+    linked = {"metadata": {"labels": {"phalanx.dev/gang": "llm", "phalanx.dev/group": "w"}}, "spec": pod_spec()}
+    doc = {**named(other("MyTraining", "example.com/v1"), "train", "serving"), "spec": {"template": linked}}
+    found = read([gang(WORKERS), doc])
+    assert [r.id for r in found.requests] == ["serving/llm"]
+    assert [w.path for w in found.warnings] == ["MyTraining/train"]
 
 
 def test_an_unheard_of_kind_with_a_pod_template_is_a_workload_too() -> None:
@@ -164,9 +171,7 @@ def test_a_version_that_is_not_read_is_a_problem(doc: Doc, allowed: tuple[str, .
 @pytest.mark.parametrize(
     ("kind", "api"),
     [
-        ("Queue", "phalanx.dev/v1alpha1"),
-        ("Flavor", "phalanx.dev/v1alpha1"),
-        ("ClusterQueue", "kueue.x-k8s.io/v1beta1"),
+        ("WorkloadPriorityClass", "kueue.x-k8s.io/v1beta1"),
         ("Namespace", "v1"),
         ("ConfigMap", "v1"),
         ("Service", "v1"),
@@ -220,3 +225,121 @@ def test_a_workload_whose_pods_run_already_is_told_so() -> None:
     found = read([node(), pod("train-0", "n1", labels={"job-name": "train"}), job()])
     assert ["1 of its pods run already" in w.message for w in found.notes["default/train"]] == [True]
     assert read_workloads([job()], AROUND).notes == {}
+
+
+# ------------------------------------------------------------------------------------- queues, flavors, topologies
+
+
+def kueue(kind: str, name: str, spec: Doc, **metadata: Any) -> Doc:
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec
+    }  # fmt: skip
+
+
+def flavored(name: str, flavor: str, topology_name: str) -> list[Doc]:
+    """A LocalQueue ``NAME-local``, its ClusterQueue, its flavor, and the flavor's topology."""
+    covered = {"coveredResources": ["cpu"], "flavors": [{"name": flavor, "resources": [QUOTA]}]}
+    return [
+        kueue("LocalQueue", f"{name}-local", {"clusterQueue": name}, namespace="default"),
+        kueue("ClusterQueue", name, {"namespaceSelector": {}, "resourceGroups": [covered]}),
+        kueue("ResourceFlavor", flavor, {"nodeLabels": {"group": flavor}, "topologyName": topology_name}),
+        topology("topology/block", f"{topology_name}/rack", name=topology_name, api="kueue.x-k8s.io/v1beta2"),
+    ]
+
+
+QUOTA = {"name": "cpu", "nominalQuota": "9"}
+
+
+def queued(name: str, **annotations: str) -> Doc:
+    doc = job(None, annotations)
+    doc["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": name}
+    return doc
+
+
+def test_a_local_queue_stands_for_its_cluster_queue() -> None:  # K-017, K-112
+    (found,) = read([*flavored("research", "h100", "net"), queued("research-local")]).requests
+    assert found.queue == "research"
+
+
+def test_a_queue_that_is_not_given_is_a_warning_with_those_there_are() -> None:  # K-017
+    found = read([*flavored("research", "h100", "net"), queued("reserch")])
+    (note,) = found.notes["default/train"]
+    assert (note.value, note.allowed) == ("reserch", ("research", "research-local"))
+
+
+def test_without_any_queue_nobody_is_warned_of_one() -> None:
+    assert read([queued("somewhere")]).notes == {}
+
+
+def test_of_several_topologies_that_of_the_queues_flavor_is_meant() -> None:  # K-007, X-39
+    docs = [*flavored("research", "h100", "net"), *flavored("serving", "l40", "lan")]
+    rack = {"kueue.x-k8s.io/podset-required-topology": "lan/rack"}
+    (found,) = read([*docs, queued("serving-local", **rack)]).requests
+    assert (found.topology, found.root.required) == ("lan", 2)
+
+
+def test_of_several_topologies_the_one_marked_as_default_is_meant() -> None:  # X-39
+    first, second = topology("a/rack", name="a"), topology("b/rack", name="b")
+    second["metadata"]["annotations"] = {"phalanx.dev/default-topology": "true"}
+    (found,) = read([first, second, job({"phalanx.dev/topology-required": "b/rack"})]).requests
+    assert found.topology == "b"
+
+
+def test_two_defaults_are_one_too_many() -> None:
+    docs = [topology(f"{name}/rack", name=name) for name in "ab"]
+    for doc in docs:
+        doc["metadata"]["annotations"] = {"phalanx.dev/default-topology": "true"}
+    assert [p.path for p in read(docs).problems] == ["Topology/b: metadata.annotations"]
+
+
+def test_a_flavor_whose_topology_is_not_there_is_inactive_until_it_is() -> None:  # K-026
+    *flavor, its_topology = flavored("research", "h100", "net")
+    assert any("TopologyNotFound" in w.message for w in read(flavor).warnings)
+    assert read([*flavor, its_topology]).warnings == ()
+
+
+def test_a_topology_of_more_levels_than_the_design_has_is_a_warning_for_kueue_alone() -> None:  # K-021, X-27
+    six = [f"t/l{i}" for i in range(6)]
+    kueues = topology(*six, api="kueue.x-k8s.io/v1beta2")
+    assert [w.path for w in read([kueues]).warnings] == ["Topology/t: spec.levels"]
+    assert read([topology(*six)]).warnings == ()
+
+
+def test_kais_aliases_name_levels() -> None:  # X-05
+    kais = topology({"nodeLabel": "cloud/topology-rack", "alias": "rack"}, api="kai.scheduler/v1alpha1")
+    (found,) = read([kais, job({"phalanx.dev/topology-required": "rack"})]).requests
+    assert found.root.required == 1
+
+
+def test_a_topology_of_one_level_is_enough() -> None:  # K-087
+    (found,) = read([topology("topology/rack"), job({"phalanx.dev/topology-required": "rack"})]).requests
+    assert found.root.required == 1
+
+
+def test_a_job_of_a_cronjob_is_a_gang_of_its_own() -> None:  # W-025, W-075
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "controller": True}
+    cron = {
+        "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"},
+        "spec": {"schedule": "@daily", "jobTemplate": {"spec": job()["spec"]}},
+    }  # fmt: skip
+    runs = [named(job(), f"nightly-{i}", ownerReferences=[owner]) for i in (1, 2)]
+    assert [r.id for r in read([cron, *runs]).requests] == ["default/nightly", "default/nightly-1", "default/nightly-2"]
+
+
+def test_a_group_all_of_whose_members_have_gone_elsewhere_goes_too() -> None:
+    levels = {key: f"phalanx.dev/topology-{key}" for key in ("required", "preferred")}
+    doc = {
+        "apiVersion": "batch/v1", "kind": "CronJob",
+        "metadata": {"name": "c", "annotations": {levels["required"]: "z"}},
+        "spec": {
+            "schedule": "@daily",
+            "jobTemplate": {
+                "metadata": {"annotations": {levels["required"]: "b"}},
+                "spec": job(None, {levels["preferred"]: "r"})["spec"],
+            },
+        },
+    }  # fmt: skip
+    pods = doc["spec"]["jobTemplate"]["spec"]["template"]["metadata"]
+    pods["labels"] = {"phalanx.dev/gang": "llm", "phalanx.dev/group": "w"}
+    found = read([topology("t/z", "t/b", "t/r"), named(gang(WORKERS), "llm"), doc])
+    assert ([r.id for r in found.requests], found.invalid) == (["default/llm"], ())

@@ -53,6 +53,45 @@ def place(*, filename: Files, output: Output = "table", namespace: Namespace = N
 
 
 @app.command
+def check(
+    *,
+    filename: Files,
+    output: Annotated[
+        Literal["text", "json"], Parameter(name=["-o", "--output"], help="How the findings are printed.")
+    ] = "text",
+    namespace: Namespace = None,
+) -> int:
+    """Say what is wrong with manifests, whether they would fit now, and what of them is not looked at.
+
+    Without a Node among the files only the manifests themselves are judged.
+    """
+    from phalanx.cli import checking
+
+    return checking.run(filename, output, namespace)
+
+
+@app.command
+def convert(
+    *,
+    filename: Files,
+    to: Annotated[
+        Literal["gang", "kueue", "kai", "workload", "podgroup"], Parameter(help="The dialect that is written.")
+    ],
+    output: Annotated[
+        Literal["yaml", "json"], Parameter(name=["-o", "--output"], help="How the documents are printed.")
+    ] = "yaml",
+    namespace: Namespace = None,
+) -> int:
+    """Write workloads in another dialect, with a warning for everything that it cannot say.
+
+    Levels are written as node label keys where a Topology among the files tells them.
+    """
+    from phalanx.cli import converting
+
+    return converting.run(filename, to, output, namespace)
+
+
+@app.command
 def tree(
     gang: Annotated[str | None, Parameter(help="A workload to draw: NAME, KIND/NAME or NAMESPACE/NAME.")] = None,
     /,

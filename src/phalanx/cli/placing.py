@@ -17,7 +17,7 @@ def run(sources: Sequence[str], output: str, namespace: str | None) -> int:
     docs = in_namespace(files.load(sources), namespace)
     cluster = Cluster.from_manifests(docs)
     decisions = cluster.place(docs, ways_out=output != "name")
-    problems = _own_problems(cluster, decisions)
+    problems = own_problems(cluster, decisions)
     if not decisions and not problems and not decisions.warnings:
         raise Failed(f"nothing to place: no workload among the documents ({len(docs)})")
     report(cluster, decisions, problems)
@@ -35,7 +35,7 @@ def in_namespace(docs: list[Any], namespace: str | None) -> list[Any]:
     return docs
 
 
-def _own_problems(cluster: Cluster, decisions: Decisions) -> list[Note]:
+def own_problems(cluster: Cluster, decisions: Decisions) -> list[Note]:
     """Problems of the cluster's own documents; those that a decision reports already are left out."""
     told = {str(note) for decision in decisions for note in decision.problems}
     return [note for note in cluster.problems if str(note) not in told]
@@ -47,9 +47,10 @@ def report(cluster: Cluster, decisions: Decisions, problems: Sequence[Note]) -> 
         screen.say_error(str(note))
     for note in (*cluster.warnings, *decisions.warnings):
         screen.say_warning(str(note))
-    for decision in decisions:
-        for note in decision.warnings:
-            screen.say_warning(f"{decision.id}: {note}")
+    for line in dict.fromkeys(
+        f"{decision.namespace}/{decision.name}: {note}" for decision in decisions for note in decision.warnings
+    ):  # units of one workload share what there is to say about it
+        screen.say_warning(line)
     for topology, missing in cluster.outside.items():
         lacking = ", ".join(f"{one.node} (no {one.label})" for one in missing[:5])
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""

@@ -11,6 +11,11 @@ from phalanx.model.topology import AUTO, HOSTNAME, LEVELS_MAX, Topology
 
 PODS_DEFAULT = 110  # what a kubelet allows unless told otherwise
 GANG = "phalanx.dev/gang"
+OURS = "phalanx.dev"
+
+_KUEUE = "kueue.x-k8s.io"
+_KUEUE_LEVELS = 5  # K-021, X-27; 8 upstream today
+_ALIASES = {OURS: "name", "kai.scheduler": "alias"}  # the field of a level that gives it a short name
 
 _LABEL_MAX = 316
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
@@ -75,9 +80,10 @@ def _blocking(key: str) -> Taint:
 # -- topologies --------------------------------------------------------------------------------------------------
 
 
-def topology(doc: Field, ours: bool) -> Topology | None:
+def topology(doc: Field, group: str) -> Topology | None:
     """The levels of a Topology, ours, Kueue's or KAI's; None with Problems noted. (K-020, KA-018)"""
     _, name = identity(doc)
+    ours = group == OURS
     if ours:
         doc.known("apiVersion", "kind", "metadata", "spec", "status")
         doc.at("spec").known("levels")
@@ -88,7 +94,11 @@ def topology(doc: Field, ours: bool) -> Topology | None:
         return None
     labels = [_level_label(level, ours) for level in levels]
     _check_order([level.at("nodeLabel") for level in levels])
-    aliases = _aliases(levels) if ours else [None] * len(levels)
+    if group == _KUEUE and len(levels) > _KUEUE_LEVELS:
+        listed.warn(
+            f"has {len(levels)} levels; the design allows Kueue {_KUEUE_LEVELS}, and older versions refuse more"
+        )
+    aliases = _aliases(levels, _ALIASES[group]) if group in _ALIASES else [None] * len(levels)
     return Topology.of(name, labels, aliases)
 
 
@@ -126,16 +136,16 @@ def _check_order(labels: list[Field]) -> None:
         seen.add(at.value)
 
 
-def _aliases(levels: list[Field]) -> list[str | None]:
+def _aliases(levels: list[Field], key: str) -> list[str | None]:
     found: list[str | None] = []
     labels = [level.at("nodeLabel").value for level in levels]
     for position, level in enumerate(levels):
-        alias = level.at("name").name(None)
+        alias = level.at(key).name(None)
         others = [label for i, label in enumerate(labels) if i != position]
         if alias is not None and (alias in found or alias in others):
-            level.at("name").mistaken("names another level too; aliases are unique")
+            level.at(key).mistaken("names another level too; aliases are unique")
         if alias in _RESERVED or (alias == "host" and labels[position] != HOSTNAME):
-            level.at("name").mistaken("has a fixed meaning and cannot name a level")
+            level.at(key).mistaken("has a fixed meaning and cannot name a level")
         found.append(alias)
     return found
 

@@ -41,6 +41,11 @@ class Document:
         return _metadata(self.value, "namespace") or "default"
 
     @property
+    def home(self) -> str:
+        """The API group under the name it has today: the designs wrote ``scheduling`` (X-12)."""
+        return _HOMES.get(self.group, self.group)
+
+    @property
     def title(self) -> str:
         return f"{self.kind}/{self.name}"
 
@@ -48,6 +53,8 @@ class Document:
 OURS = "phalanx.dev"
 TOPOLOGY_GROUPS = (OURS, "kueue.x-k8s.io", "kai.scheduler")
 _KUEUE_VERSIONS = ("v1alpha1", "v1beta1", "v1beta2")
+_SCHEDULING = "scheduling.k8s.io"
+_HOMES = {"scheduling": _SCHEDULING}
 
 _READ: dict[tuple[str, str], tuple[Role, tuple[str, ...]]] = {
     ("", "Node"): (Role.STATE, ("v1",)),
@@ -57,25 +64,51 @@ _READ: dict[tuple[str, str], tuple[Role, tuple[str, ...]]] = {
     (OURS, "Topology"): (Role.STATE, ("v1alpha1",)),
     ("kueue.x-k8s.io", "Topology"): (Role.STATE, _KUEUE_VERSIONS),
     ("kai.scheduler", "Topology"): (Role.STATE, ("v1alpha1",)),
-    ("", "Pod"): (Role.WORKLOAD, ("v1",)),  # one that runs is state: ``reading`` looks
+    (OURS, "Queue"): (Role.STATE, ("v1alpha1",)),
+    (OURS, "Flavor"): (Role.STATE, ("v1alpha1",)),
+    ("kueue.x-k8s.io", "ClusterQueue"): (Role.STATE, _KUEUE_VERSIONS),
+    ("kueue.x-k8s.io", "LocalQueue"): (Role.STATE, _KUEUE_VERSIONS),
+    ("kueue.x-k8s.io", "Cohort"): (Role.STATE, _KUEUE_VERSIONS),
+    ("kueue.x-k8s.io", "ResourceFlavor"): (Role.STATE, _KUEUE_VERSIONS),
+    ("kueue.x-k8s.io", "AdmissionCheck"): (Role.STATE, _KUEUE_VERSIONS),
+    ("scheduling.run.ai", "Queue"): (Role.STATE, ("v2", "v2alpha2")),
+    ("autoscaling", "HorizontalPodAutoscaler"): (Role.STATE, ("v1", "v2")),
+    ("trainer.kubeflow.org", "TrainingRuntime"): (Role.STATE, ("v1alpha1",)),
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): (Role.STATE, ("v1alpha1",)),
+    ("", "Pod"): (Role.WORKLOAD, ("v1",)),  # one that runs is state: ``workloads`` looks
     ("batch", "Job"): (Role.WORKLOAD, ("v1",)),
+    ("batch", "CronJob"): (Role.WORKLOAD, ("v1",)),
+    ("apps", "StatefulSet"): (Role.WORKLOAD, ("v1",)),
+    ("apps", "Deployment"): (Role.WORKLOAD, ("v1",)),
+    ("apps", "ReplicaSet"): (Role.WORKLOAD, ("v1",)),
+    ("jobset.x-k8s.io", "JobSet"): (Role.WORKLOAD, ("v1alpha2", "v1")),  # X-36
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (Role.WORKLOAD, ("v1",)),
+    ("kubeflow.org", "MPIJob"): (Role.WORKLOAD, ("v2beta1", "v1")),
+    ("kubeflow.org", "PyTorchJob"): (Role.WORKLOAD, ("v1",)),
+    ("kubeflow.org", "TFJob"): (Role.WORKLOAD, ("v1",)),
+    ("kubeflow.org", "XGBoostJob"): (Role.WORKLOAD, ("v1",)),
+    ("kubeflow.org", "PaddleJob"): (Role.WORKLOAD, ("v1",)),
+    ("kubeflow.org", "JAXJob"): (Role.WORKLOAD, ("v1",)),
+    ("trainer.kubeflow.org", "TrainJob"): (Role.WORKLOAD, ("v1alpha1",)),
+    ("ray.io", "RayCluster"): (Role.WORKLOAD, ("v1", "v1alpha1")),
+    ("ray.io", "RayJob"): (Role.WORKLOAD, ("v1", "v1alpha1")),
+    ("ray.io", "RayService"): (Role.WORKLOAD, ("v1", "v1alpha1")),
     (OURS, "Gang"): (Role.WORKLOAD, ("v1alpha1",)),
+    ("kueue.x-k8s.io", "Workload"): (Role.WORKLOAD, _KUEUE_VERSIONS),
+    ("scheduling.run.ai", "PodGroup"): (Role.WORKLOAD, ("v2alpha2",)),
+    ("scheduling", "Workload"): (Role.WORKLOAD, ("v1alpha1",)),  # the designs'
+    (_SCHEDULING, "Workload"): (Role.WORKLOAD, ("v1beta1", "v1alpha3")),
+    (_SCHEDULING, "PodGroup"): (Role.WORKLOAD, ("v1beta1", "v1alpha3")),
+    (_SCHEDULING, "CompositePodGroup"): (Role.WORKLOAD, ("v1alpha3",)),
 }
-WORKLOAD_KINDS = ("Gang", "Job", "Pod")
+WORKLOAD_KINDS = tuple(dict.fromkeys(kind for (_, kind), (role, _) in _READ.items() if role is Role.WORKLOAD))
 
-_LATER = {
-    (OURS, "Queue"), (OURS, "Flavor"),
-    ("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "Cohort"),
-    ("kueue.x-k8s.io", "ResourceFlavor"), ("kueue.x-k8s.io", "WorkloadPriorityClass"),
-    ("scheduling.run.ai", "Queue"), ("kai.scheduler", "Queue"),
-}  # fmt: skip
+_LATER = {("kueue.x-k8s.io", "WorkloadPriorityClass")}
 
-# Kinds that make pods, by name alone: several groups have a PodGroup or a Workload, and none is read yet.
+# Kinds that make pods, by name alone, and that nobody reads: their pods may name a Gang (W-017).
 _UNREAD = {
-    "CronJob", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet",
-    "JobSet", "LeaderWorkerSet", "LeaderWorkerSetGroup", "Workload", "PodGroup", "CompositePodGroup", "PodGang",
-    "PodCliqueSet", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "TrainJob",
-    "RayCluster", "RayJob", "RayService", "SparkApplication", "AppWrapper", "Notebook", "InferenceService",
+    "ReplicationController", "LeaderWorkerSetGroup", "PodGang", "PodCliqueSet", "Workload", "PodGroup",
+    "SparkApplication", "AppWrapper", "Notebook", "InferenceService",
 }  # fmt: skip
 
 

@@ -6,6 +6,12 @@ more work than ``WORK_MAX`` entries per document, so no input can crash or hang 
 
     doc = Field.of({"spec": {"count": "four"}})
     doc.at("spec").at("count").integer(1, low=1)   # 1, and the note "spec.count: 'four' is not a whole number"
+
+A document made by us may hold Fields of another one in place of values: going down leads into that other document,
+so that whoever reads the made one complains about what the user wrote, where the user wrote it::
+
+    made = Field.of({"topology": {"required": job.at("metadata", "annotations", "phalanx.dev/topology-required")}})
+    made.at("topology", "required").path           # metadata.annotations['phalanx.dev/topology-required']
 """
 
 import re
@@ -103,8 +109,16 @@ class Field:
         here = self
         for key in keys:
             value = here.value.get(key) if isinstance(here.value, dict) else None
-            here = Field(value, here.notes, here, key)
+            here = here._below(key, value)
         return here
+
+    def _below(self, key: str | int, value: object) -> "Field":
+        """The field of an entry: itself when it is one, borrowed from another document."""
+        return value if isinstance(value, Field) else Field(value, self.notes, self, key)
+
+    def meaning(self, value: object) -> "Field":
+        """The same place, read as another value: what the text ``"4"`` of an annotation stands for."""
+        return Field(value, self.notes, self._parent, self._key)
 
     def aside(self) -> "Field":
         """The same place with notes of its own, for readers whose complaints count for less."""
@@ -122,7 +136,7 @@ class Field:
             return False
         for key in self._keys():
             if key not in names and len(self.notes.problems) < PROBLEMS_MAX:
-                Field(self._raw(key), self.notes, self, key).wrong(_unknown(key, names), names)
+                self._below(key, self._raw(key)).wrong(_unknown(key, names), names)
         return True
 
     def typos(self, *names: str) -> None:
@@ -132,7 +146,7 @@ class Field:
         for key in self._keys():
             meant = None if key in names else _meant(key, names)
             if meant is not None:
-                Field(self._raw(key), self.notes, self, key).warn(f"is not read; did you mean {meant}?", (meant,))
+                self._below(key, self._raw(key)).warn(f"is not read; did you mean {meant}?", (meant,))
 
     def items(self, limit: int = LIST_MAX) -> "list[Field]":
         """The entries of a list; none when nothing is written."""
@@ -146,13 +160,13 @@ class Field:
             return []
         if not self._afford(len(self.value)):
             return []
-        return [Field(value, self.notes, self, i) for i, value in enumerate(self.value)]
+        return [self._below(i, value) for i, value in enumerate(self.value)]
 
     def entries(self) -> "list[tuple[str, Field]]":
         """The fields of a mapping with their keys, sorted by key."""
         if not self.mapping():
             return []
-        return [(key, Field(self._raw(key), self.notes, self, key)) for key in self._keys()]
+        return [(key, self._below(key, self._raw(key))) for key in self._keys()]
 
     def pairs(self) -> Pairs:
         """A mapping of texts (labels, selectors) as sorted pairs; an entry that is no text is a Problem."""

@@ -45,8 +45,8 @@ class Levels:
         return (self.topology or FLAT).level_name(number)
 
 
-def choose(named: Field, topologies: Sequence[Topology]) -> Levels:
-    """The topology named at a field; the only one there is when none is named (X-39).
+def choose(named: Field, topologies: Sequence[Topology], usual: str | None = None) -> Levels:
+    """The topology named at a field; the usual one, or the only one there is, when none is named (X-39).
 
     With several and none named nothing is wrong until a level is used: the Problem is kept for that moment.
     """
@@ -60,6 +60,9 @@ def choose(named: Field, topologies: Sequence[Topology]) -> Levels:
         return Levels(found)
     if not topologies:
         return Levels(FLAT)
+    fallback = next((topology for topology in topologies if topology.name == usual), None)
+    if fallback is not None:
+        return Levels(fallback)
     if len(topologies) == 1:
         return Levels(topologies[0])
     message = f"a level is used and several topologies exist; name one of {', '.join(names)}"

@@ -13,6 +13,8 @@ _READ = (
     "topologySpreadConstraints", "volumes",
 )  # fmt: skip
 
+_GPU_SHARING = ("gpu-fraction", "gpu-memory")  # annotations by which KAI hands out parts of a GPU
+
 
 def read(template: Field, namespace: str, around: Surroundings, extra: Mapping[str, str] | None = None) -> PodShape:
     """The shape of the pods a template makes; wrong and unsupported fields are noted as Problems.
@@ -24,7 +26,7 @@ def read(template: Field, namespace: str, around: Surroundings, extra: Mapping[s
     template.mapping()
     spec.mapping()
     spec.typos(*_READ)
-    _refuse_what_is_not_built(spec)
+    _refuse_what_is_not_built(template)
     affinity = spec.at("affinity")
     affinity.mapping()
     affinity.typos("nodeAffinity", "podAffinity", "podAntiAffinity")
@@ -47,10 +49,14 @@ def labels(template: Field, extra: Mapping[str, str] | None = None) -> Pairs:
     return tuple(sorted({**(extra or {}), **written}.items()))
 
 
-def _refuse_what_is_not_built(spec: Field) -> None:
+def _refuse_what_is_not_built(template: Field) -> None:
+    spec = template.at("spec")
     containers = [c for part in ("containers", "initContainers") for c in spec.at(part).items()]
     for claims in (spec.at("resourceClaims"), *(c.at("resources", "claims") for c in containers)):
         if claims.value not in (None, [], ()):
             claims.wrong("resource claims (DRA) are not supported yet")
+    for key in _GPU_SHARING:
+        if template.at("metadata", "annotations", key).present:
+            template.at("metadata", "annotations", key).wrong(f"parts of a GPU ({key}, KAI) are not supported yet")
     if spec.at("runtimeClassName").text("") and not spec.at("overhead").present:
         spec.at("runtimeClassName").warn("overhead and node choice of the RuntimeClass are not considered")

@@ -1,10 +1,13 @@
 """What a workload's manifest refers to by name: topologies, volumes, priorities."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from phalanx.dialects.fields import Field
+from phalanx.dialects.neighbours import NOBODY, Neighbours
+from phalanx.dialects.outline import Outline
 from phalanx.model.nodes import Term
+from phalanx.model.queues import DEFAULT, Queue, Queues
 from phalanx.model.topology import Topology
 
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -23,14 +26,25 @@ class Claim:
     one_pod: bool = False  # ReadWriteOncePod
 
 
+def _nothing(_: Field) -> Outline | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Everything outside a manifest that its reader may look up."""
+    """Everything outside a manifest that its reader may look up.
+
+    ``expand`` reads a document of any kind: for kinds that hold the document of another one, as a CronJob does.
+    """
 
     topologies: tuple[Topology, ...] = ()
     claims: Mapping[tuple[str, str], Claim] = field(default_factory=dict)  # (namespace, name)
     priorities: Mapping[str, int] = field(default_factory=dict)
     default_priority: int = 0
+    default_topology: str | None = None  # of those who name none, where several exist
+    queues: Queues = Queues()
+    neighbours: Neighbours = NOBODY
+    expand: Callable[[Field], Outline | None] = _nothing
 
 
 def priority(at: Field, around: Surroundings) -> int:
@@ -54,3 +68,34 @@ def identity(doc: Field) -> tuple[str, str]:
     if not name and not metadata.at("name").present:
         metadata.at("name").wrong("an object needs a name")
     return namespace, name
+
+
+# -- queues ------------------------------------------------------------------------------------------------------
+
+
+def queue(at: Field, namespace: str, around: Surroundings) -> str:
+    """The name of the queue that this field names: itself, or the one that a LocalQueue of the namespace stands for.
+
+    A name that nothing given has is a warning: only the cluster knows whether it is wrong. (K-017)
+    """
+    name = at.name(None)
+    if name is None:
+        return DEFAULT
+    found = _queue(name, namespace, around)
+    if found is None and (around.queues.queues or around.queues.local_names):
+        local = (known for space, known in around.queues.local_names if space == namespace)
+        at.warn(f"queue {name!r} is not among the given objects", sorted({*around.queues.queues, *local}))
+    return name if found is None else found.name
+
+
+def _queue(name: str, namespace: str, around: Surroundings) -> Queue | None:
+    return around.queues.local(namespace, name) or around.queues.named(name)
+
+
+def usual_topology(queue: Field, namespace: str, around: Surroundings) -> str | None:
+    """The topology of a workload that names none: that of its queue's flavors if it is one, else the default. (X-39)"""
+    found = _queue(queue.aside().name(DEFAULT), namespace, around)
+    flavors = [around.queues.flavors.get(name) for name in found.flavors] if found is not None else []
+    named = {flavor.topology for flavor in flavors if flavor is not None and flavor.topology is not None}
+    known = {topology.name for topology in around.topologies}
+    return next(iter(named)) if len(named) == 1 and named <= known else around.default_topology

@@ -1,23 +1,28 @@
 """Wishes written as annotations on workloads that have no fields for them: ours, Kueue's and KAI's.
 
-They nest by where they stand: on the top object they bound the whole workload, on the pod template the pod set.
-Kueue's stand on the pod template only, KAI's on the top object only, ours on both. Two carriers on one object
-that disagree: ours, then Kueue's, then KAI's, with a warning (X-29).
+They nest by where they stand: on the top object they bound the whole workload, on a JobSet's Job template each Job,
+on the pod template the pod set. Kueue's stand on the pod template only, KAI's on the top object only, ours on all.
+Two carriers on one object that disagree: ours, then Kueue's, then KAI's, with a warning (X-29).
+
+Each function gives the part of a normal form that the annotations stand for (see ``outline``): the ``topology`` and
+the ``slices`` of a group, with the annotations themselves as values.
 """
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from phalanx.dialects.fields import Field
-from phalanx.dialects.levels import Levels, bounds, choose
-from phalanx.model.request import Slice
+from phalanx.model.problems import Problem
 from phalanx.model.topology import Topology
 
 GANG_MODE = "phalanx.dev/gang-mode"
 GANG = "phalanx.dev/gang"
 QUEUE = "phalanx.dev/queue"
 KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
+KAI_QUEUE = "kai.scheduler/queue"
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+MODES = ("Off", "Gang", "ReplicatedGang")
 
 _OUR_PREFIX = "phalanx.dev/"
 _WRITTEN_BY_US = ("phalanx.dev/domain", "phalanx.dev/rank")  # allowed: exported pods carry them
@@ -27,8 +32,11 @@ _UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
 _SLICE_LEVEL = "kueue.x-k8s.io/podset-slice-required-topology"
 _SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
 _SLICE_LAYERS = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
+GROUP_NAME = "kueue.x-k8s.io/podset-group-name"
 _LAYERS_MAX = 3
 _JSON_MAX = 4096
+
+Wish = dict[str, object]  # a ``topology`` of the normal form, and perhaps ``slices`` beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,66 +54,77 @@ KAI = Carrier(
     "kai.scheduler/topology-required-placement", "kai.scheduler/topology-preferred-placement", "kai.scheduler/topology"
 )
 _OUR_ANNOTATIONS = (OURS.required, OURS.preferred, OURS.topology, GANG_MODE)
-_KUEUE_READ = (KUEUE.required, KUEUE.preferred, _UNCONSTRAINED, _SLICE_LEVEL, _SLICE_SIZE, _SLICE_LAYERS)
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What one object asks of its pods together."""
-
-    required: int | None = None
-    preferred: int | None = None
-    slices: tuple[Slice, ...] = ()
-
-    @property
-    def bounds(self) -> bool:
-        return self.required is not None or self.preferred is not None
+_KUEUE_SLICES = (_SLICE_LEVEL, _SLICE_SIZE, _SLICE_LAYERS)
+_KUEUE_READ = (KUEUE.required, KUEUE.preferred, _UNCONSTRAINED, *_KUEUE_SLICES, GROUP_NAME)
 
 
 # -- which topology ----------------------------------------------------------------------------------------------
 
 
-def levels(top: Field, template: Field, topologies: tuple[Topology, ...]) -> Levels:
-    """The topology named on the object or its pod template; both, if both do, must name the same."""
-    keys = ((top, OURS.topology), (template, OURS.topology), (top, KAI.topology))
+def topology_name(top: Field, templates: Sequence[Field] = ()) -> Field:
+    """The topology named on the object or on one of its templates; all that name one must name the same."""
+    keys = [(top, OURS.topology), *((metadata, OURS.topology) for metadata in templates), (top, KAI.topology)]
     named = [metadata.at("annotations", key) for metadata, key in keys]
     given = [at for at in named if at.present]
     for other in given[1:]:
-        if other.value != given[0].value:
+        if _differ(other.value, given[0].value):
             other.mistaken("names another topology than the object above; a workload has one")
-    return choose(given[0] if given else named[0], topologies)
+    return given[0] if given else named[0]
 
 
 # -- reading wishes ----------------------------------------------------------------------------------------------
 
 
-def of_object(metadata: Field, levels: Levels) -> Wish:
-    """The wish of a workload's top object: ours or KAI's."""
+def of_object(metadata: Field, topologies: Sequence[Topology]) -> Wish:
+    """``topology`` of a workload's top object: ours or KAI's."""
     notes = metadata.at("annotations")
     _check_kai(notes)
-    for key, at in _starting(notes, _KUEUE_PODSET):
-        at.wrong(f"{key[:100]} belongs on the pod template: spec.template.metadata.annotations")
-    return _first(notes, levels, (OURS, KAI))
+    _refuse_kueue(notes)
+    return _first(notes, topologies, (OURS, KAI))
 
 
-def of_template(metadata: Field, levels: Levels, count: int, least: int) -> Wish:
-    """The wish of a template of ``count`` pods, ``least`` of which must start: ours or Kueue's, and Kueue's slices."""
+def of_job_template(metadata: Field, topologies: Sequence[Topology]) -> Wish:
+    """``topology`` of a template for Jobs (of a JobSet): ours, which bounds each Job. (X-29, K-011)"""
     notes = metadata.at("annotations")
-    for key in (KAI.required, KAI.preferred, KAI.topology):
-        if notes.at(key).present:
-            notes.at(key).wrong(f"{key} belongs on the workload's own metadata.annotations")
+    _refuse_kai(notes)
+    _refuse_kueue(notes)
+    return _first(notes, topologies, (OURS,))
+
+
+def of_template(metadata: Field, topologies: Sequence[Topology]) -> Wish:
+    """``topology`` and ``slices`` of a pod template: ours or Kueue's, and Kueue's slices."""
+    notes = metadata.at("annotations")
+    _refuse_kai(notes)
     _check_kueue(notes)
-    wish = _first(notes, levels, (OURS, KUEUE))
-    return replace(wish, slices=_slices(notes, wish, levels, count, least))
+    return {**_first(notes, topologies, (OURS, KUEUE)), **_slices(notes)}
 
 
-def of_pod(metadata: Field, levels: Levels) -> Wish:
+def of_pod(metadata: Field, topologies: Sequence[Topology]) -> Wish:
     """The wish of a pod on its own, which is top object and template at once."""
     notes = metadata.at("annotations")
     _check_kai(notes)
     _check_kueue(notes)
-    wish = _first(notes, levels, (OURS, KUEUE, KAI))
-    return replace(wish, slices=_slices(notes, wish, levels, 1, 1))
+    return {**_first(notes, topologies, (OURS, KUEUE, KAI)), **_slices(notes)}
+
+
+def asked(top: Field, templates: Sequence[Field]) -> bool:
+    """Whether annotations or a queue label say that the pods are wanted together: a level, slices or a queue."""
+    keys = (OURS.required, OURS.preferred, KUEUE.required, KUEUE.preferred, _UNCONSTRAINED, *_KUEUE_SLICES)
+    near = [metadata.at("annotations", key) for metadata in (top, *templates) for key in keys]
+    near += [top.at("annotations", key) for key in (KAI.required, KAI.preferred, MIN_PARALLELISM)]
+    queued = [top.at("labels", key) for key in (QUEUE, KUEUE_QUEUE)]
+    return any(at.present for at in (*near, *queued))
+
+
+def group_name(metadata: Field) -> Field:
+    """Kueue's podset-group-name: pod sets that carry the same one are placed in one domain."""
+    return metadata.at("annotations", GROUP_NAME)
+
+
+def refuse_group_name(metadata: Field) -> None:
+    """For workloads with a single pod set: there is no other one to sit with."""
+    if group_name(metadata).present:
+        group_name(metadata).wrong(f"{GROUP_NAME} joins two pod sets of a workload, and this one has a single one")
 
 
 def _check_kai(notes: Field) -> None:
@@ -115,30 +134,43 @@ def _check_kai(notes: Field) -> None:
         notes.at(KAI.topology).wrong("KAI's placement annotations need the topology's name beside them")
 
 
-def _first(notes: Field, levels: Levels, carriers: tuple[Carrier, ...]) -> Wish:
+def _refuse_kai(notes: Field) -> None:
+    for key in (KAI.required, KAI.preferred, KAI.topology):
+        if notes.at(key).present:
+            notes.at(key).wrong(f"{key} belongs on the workload's own metadata.annotations")
+
+
+def _refuse_kueue(notes: Field) -> None:
+    for key, at in _starting(notes, _KUEUE_PODSET):
+        at.wrong(f"{key[:100]} belongs on the pod template: spec.template.metadata.annotations")
+
+
+def _first(notes: Field, topologies: Sequence[Topology], carriers: tuple[Carrier, ...]) -> Wish:
     """The wish of the first dialect that says something; a later one that says something else is a warning."""
     used = [c for c in carriers if notes.at(c.required).present or notes.at(c.preferred).present]
-    wishes = [Wish(*bounds(notes.at(c.required), notes.at(c.preferred), levels)) for c in used]
-    for carrier, wish in zip(used[1:], wishes[1:], strict=True):
-        if wish != wishes[0]:
+    for carrier in used[1:]:
+        pairs = ((used[0].required, carrier.required), (used[0].preferred, carrier.preferred))
+        if not all(_agree(notes.at(a).value, notes.at(b).value, topologies) for a, b in pairs):
             at = notes.at(carrier.required) if notes.at(carrier.required).present else notes.at(carrier.preferred)
             at.warn(f"disagrees with {used[0].required} or {used[0].preferred}, which are followed")
-    return wishes[0] if wishes else Wish()
+    if not used:
+        return {}
+    return {"topology": {"required": notes.at(used[0].required), "preferred": notes.at(used[0].preferred)}}
 
 
-def within(inner: Wish, outer: Wish, metadata: Field, levels: Levels) -> Wish:
-    """The inner wish without levels wider than the outer one requires: they change nothing (X-29)."""
-    if outer.required is None:
-        return inner
-    kept = [
-        None if level is not None and level < outer.required else level for level in (inner.required, inner.preferred)
-    ]
-    if kept != [inner.required, inner.preferred]:
-        metadata.at("annotations").warn(
-            f"asks for a level wider than {levels.label(outer.required)!r}, which the whole workload requires; "
-            "it changes nothing"
-        )
-    return Wish(kept[0], kept[1], inner.slices)
+def _differ(one: object, other: object) -> bool:
+    """Whether two texts differ; what is no text is told where it is read, and may be too deep to compare."""
+    return isinstance(one, str) and isinstance(other, str) and one != other
+
+
+def _agree(one: object, other: object, topologies: Sequence[Topology]) -> bool:
+    """Whether two texts name the same level in some topology."""
+    if not isinstance(one, str) or not isinstance(other, str):
+        return (one is None) == (other is None)
+    if one == other:
+        return True
+    numbers = [(t.level_number(one[:400], ""), t.level_number(other[:400], "")) for t in topologies]
+    return any(a == b and not isinstance(a, Problem) for a, b in numbers)
 
 
 # -- Kueue -------------------------------------------------------------------------------------------------------
@@ -154,25 +186,22 @@ def _check_kueue(notes: Field) -> None:
             at.wrong(f"{key[:100]} is not supported yet", _KUEUE_READ)
 
 
-def _slices(notes: Field, wish: Wish, levels: Levels, count: int, least: int) -> tuple[Slice, ...]:
-    """Slices from the pair of annotations or from the list of layers."""
+def _slices(notes: Field) -> Wish:
+    """``slices`` from the pair of annotations or from the list of layers."""
     pair = [notes.at(_SLICE_LEVEL), notes.at(_SLICE_SIZE)]
+    if notes.at(_SLICE_LAYERS).present:
+        if pair[0].present or pair[1].present:
+            notes.at(_SLICE_LAYERS).wrong(f"excludes {_SLICE_LEVEL} and {_SLICE_SIZE}")
+        return {"slices": _layers(notes.at(_SLICE_LAYERS))}
     if pair[0].present != pair[1].present:
         missing = pair[0] if pair[1].present else pair[1]
         missing.wrong(f"{_SLICE_LEVEL} and {_SLICE_SIZE} are given together")
-        return ()
-    if notes.at(_SLICE_LAYERS).present:
-        if pair[0].present:
-            notes.at(_SLICE_LAYERS).wrong(f"excludes {_SLICE_LEVEL}")
-        found = _layers(notes.at(_SLICE_LAYERS), levels)
-    else:
-        level, size = levels.number(pair[0]), _number(pair[1])
-        found = [(pair[1], Slice(level, size))] if level is not None and size is not None else []
-    _check_slices(found, wish, levels, count, least)
-    return tuple(one for _, one in found)
+        return {}
+    size = number(pair[1])
+    return {"slices": [{"level": pair[0], "size": size}]} if pair[0].present and size.present else {}
 
 
-def _layers(at: Field, levels: Levels) -> list[tuple[Field, Slice]]:
+def _layers(at: Field) -> list[object]:
     """A JSON list of ``{topology, size}``, coarse to fine."""
     text = at.text("")
     try:
@@ -182,59 +211,50 @@ def _layers(at: Field, levels: Levels) -> list[tuple[Field, Slice]]:
     if not isinstance(parsed, list) or not 1 <= len(parsed) <= _LAYERS_MAX:
         at.wrong(f'is not a JSON list of 1 to {_LAYERS_MAX} entries like {{"topology": "rack", "size": 4}}')
         return []
-    found = []
-    for entry in Field(parsed, at.notes, at, "layers").items():
-        entry.known("topology", "size")
-        level, size = levels.number(entry.at("topology")), entry.at("size").integer(None, low=1)
-        if level is None or size is None:
-            entry.wrong("a layer needs a topology and a size")
-        else:
-            found.append((entry.at("size"), Slice(level, size)))
-    return found
+    layers = Field(parsed, at.notes, at, "layers").items()
+    for layer in layers:
+        layer.known("topology", "size")
+        if not layer.at("topology").present or not layer.at("size").present:
+            layer.wrong("a layer needs a topology and a size")
+    return [{"level": layer.at("topology"), "size": layer.at("size")} for layer in layers]
 
 
-def _check_slices(found: list[tuple[Field, Slice]], wish: Wish, levels: Levels, count: int, least: int) -> None:
-    before: Slice | None = None
-    for at, one in found:
-        if before is not None and one.level <= before.level:
-            at.wrong(f"layers run coarse to fine; {levels.label(one.level)!r} is not inside the one before")
-        if before is not None and before.size % one.size:
-            at.wrong(f"slice size {one.size} does not divide {before.size}, the size before it")
-        if wish.required is not None and one.level < wish.required:
-            at.wrong(f"slice level {levels.label(one.level)!r} is wider than the required level")
-        before = one
-    if found and (count % found[0][1].size or least % found[0][1].size):
-        at, one = found[0]
-        at.wrong(f"{count} pods (at least {least}) cannot be cut into slices of {one.size}")
-
-
-def _number(at: Field) -> int | None:
-    """A positive whole number written as a text, as annotations are."""
+def number(at: Field) -> Field:
+    """A positive whole number written as a text, as annotations are; a field that holds nothing when it is none."""
     text = at.text(None)
     if text is None:
-        return None
+        return at.meaning(None)
     if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1:
-        return int(text)
+        return at.meaning(int(text))
     at.mistaken("is not a whole number of at least 1 in quotes")
-    return None
+    return at.meaning(None)
 
 
 # -- other keys --------------------------------------------------------------------------------------------------
 
 
-def least_parallelism(metadata: Field, count: int) -> int:
+def least_parallelism(metadata: Field, count: int) -> Field:
     """Kueue's partial admission: how few pods would do; all of them when it says nothing."""
     at = metadata.at("annotations", MIN_PARALLELISM)
-    least = _number(at)
-    if least is not None and least > count:
+    least = number(at).value
+    if isinstance(least, int) and least > count:
         at.mistaken(f"is more than the {count} pods of the Job")
-    return min(least, count) if least is not None else count
+    return at.meaning(min(least, count) if isinstance(least, int) else count)
 
 
-def queue(metadata: Field) -> str:
-    """The queue named by our label, else by Kueue's."""
-    labels = metadata.at("labels")
-    return labels.at(QUEUE).name(None) or labels.at(KUEUE_QUEUE).name(None) or "default"
+def queue(metadata: Field) -> Field:
+    """The label that names the queue: ours, else Kueue's, else KAI's."""
+    named = [metadata.at("labels", key) for key in (QUEUE, KUEUE_QUEUE, KAI_QUEUE)]
+    given = [at for at in named if at.present]
+    for other in given[1:]:
+        if _differ(other.value, given[0].value):
+            other.warn(f"names another queue than {given[0].path}, which is followed")
+    return given[0] if given else named[0]
+
+
+def mode(metadata: Field, *allowed: str) -> str | None:
+    """``phalanx.dev/gang-mode`` on an object; None when it says nothing. ``allowed``: those that make sense here."""
+    return metadata.at("annotations", GANG_MODE).choice(None, *(allowed or MODES))
 
 
 def check_our_keys(metadata: Field, *annotations: str) -> None:

@@ -14,9 +14,13 @@ def decide(board: Board, request: Request, policy: Policy = Policy()) -> Decisio
 
     The numbers are those of the whole line in ARCHITECTURE.md; what comes before and after is not decided here.
     """
-    # 3  whose turn it is: not that of a request its owner holds back
+    # 3  whose turn it is: not that of a request its owner holds back, or whose pods are not all there
     if request.suspended:
         return Waiting(request, Reason(Why.SUSPENDED, request.root.name, "cluster", 0), proved=None)
+    if request.missing:
+        one = request.missing[0]
+        reason = Reason(Why.PODS_MISSING, one.group, "cluster", one.needed, pods_seen=one.seen)
+        return Waiting(request, reason, proved=None)
     # 5, 6, 8  where: counted, chosen and split on a draft, then judged
     answer = attempt(board, request, policy)
     if answer.problem is not None:

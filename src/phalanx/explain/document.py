@@ -66,6 +66,7 @@ def reason(why: Reason) -> dict[str, Any]:
         "wider": None if why.wider is None else {"level": why.wider_level, **_evidence(why.wider)},
         "freeElsewhere": why.free_elsewhere,
         "nodesSeen": why.nodes_seen,
+        "podsSeen": why.pods_seen,
         "helpedBy": list(why.helped_by),
     }
 

@@ -45,9 +45,9 @@ CATALOGUE = (
     Entry(
         Why.PODS_MISSING,
         "Fewer pods than the minimum exist yet. Nothing was tried.",
-        "How many pods the group needs.",
+        "How many pods the group needs, and how many there are.",
         "Look at the owner of the pods: its controller may be slow, suspended, or over a ResourceQuota.",
-        Reason(Why.PODS_MISSING, "workers", "rack", 10),
+        Reason(Why.PODS_MISSING, "workers", "rack", 10, pods_seen=8),
     ),
     Entry(
         Why.NO_MATCHING_NODES,

@@ -17,7 +17,6 @@ from phalanx.model.request import Group, PodSet, Request
 WIDTH = 80
 LABEL = 10  # the column of words like REASON; everything else is indented as far
 ELSEWHERE = {  # reasons that are not about room: said without figures
-    Why.PODS_MISSING: "fewer exist yet",
     Why.OVER_QUOTA: "its queue may not take more",
     Why.BEHIND_OTHERS: "it would fit, but someone ahead of it goes first",
     Why.EVICTING: "room is being made for it",
@@ -116,9 +115,15 @@ def cause(reason: Reason) -> str:
             return f"{_needs(reason)}; {_best(reason)}, even with nothing running"
         case Why.FRAGMENTED | Why.NO_ROOM:
             return f"{_needs(reason)}; {_best(reason)}"
+        case Why.PODS_MISSING:
+            return f"{_needs(reason)}; {reason.pods_seen or 'none'} of them {_exist(reason.pods_seen)} yet"
         case Why.SUSPENDED:
             return ELSEWHERE[reason.type]
     return f"{_needs(reason)}; {ELSEWHERE[reason.type]}"
+
+
+def _exist(count: int) -> str:
+    return "exist" if count > 1 else "exists"
 
 
 def _needs(reason: Reason) -> str:

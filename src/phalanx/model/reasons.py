@@ -63,6 +63,7 @@ class Reason:
     nearest: tuple[DomainEvidence, ...] = ()
     together: bool = False
     nodes_seen: int = 0
+    pods_seen: int = 0  # pods of the group that exist, where too few do
     free_elsewhere: int = 0  # pods that would fit in the whole cluster, level ignored
     parts: tuple["Reason", ...] = ()
     wider: DomainEvidence | None = None

@@ -78,6 +78,15 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """A group of which fewer pods exist than must start together."""
+
+    group: str
+    needed: int
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One workload (or one independent unit of it) that is placed whole or not at all.
 
@@ -93,6 +102,7 @@ class Request:
     queue: str = "default"
     priority: int = 0
     suspended: bool = False  # its owner or spec says: not now
+    missing: tuple[Missing, ...] = ()  # pods that must exist first, where nothing but the pods tells their shape
 
     @property
     def id(self) -> str:

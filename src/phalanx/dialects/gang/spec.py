@@ -1,14 +1,9 @@
-"""The top of a Gang: its own fields, and the Requests it becomes."""
-
-from dataclasses import replace
+"""The top of a Gang: its own fields, checked as written."""
 
 from phalanx.dialects.fields import Field
-from phalanx.dialects.gang import build, declared, near, nesting
-from phalanx.dialects.gang.declared import Forest
-from phalanx.dialects.gang.near import Near
-from phalanx.dialects.levels import choose
-from phalanx.dialects.surroundings import Surroundings, identity, priority
-from phalanx.model.request import Group, Ranks, Request
+from phalanx.dialects.gang import joined
+from phalanx.dialects.outline import Outline
+from phalanx.dialects.surroundings import Surroundings, identity
 
 _FIELDS = (
     "controllerRef", "queue", "priorityClassName", "preemptible", "suspend", "enforcement", "topologyName",
@@ -17,109 +12,17 @@ _FIELDS = (
 )  # fmt: skip
 
 
-def read(doc: Field, around: Surroundings) -> tuple[Request, ...]:
-    """The Requests of a Gang. They count only if no Problem was noted on the way.
-
-    Policy Gang: one Request whose root holds all groups. Policy Basic: one Request per top-level group (each
-    copy by itself), told apart by ``unit``. An inner Basic group is a group that waits for none of its members
-    (``min_members`` 0): each is placed if it fits, inside whatever encloses it, and the gang around it starts
-    without them. At the top of its own Request at least one member must be placed, or nothing would be.
-    """
+def read(doc: Field, around: Surroundings) -> Outline:
+    """The normal form of a Gang: its own spec, with the shapes of pods that only their owners know."""
     namespace, name = identity(doc)
     doc.known("apiVersion", "kind", "metadata", "spec", "status")
     spec = doc.at("spec")
     spec.known(*_FIELDS)
-    _check_carried(spec)
     for key, value in doc.at("metadata", "annotations").entries():
         if key.startswith("phalanx.dev/"):
             value.warn("is not read on a Gang; its spec has a field for it", ("spec.topology", "spec.queue"))
-    levels = choose(spec.at("topologyName"), around.topologies)
-    around_all = near.read(spec.at("topology"), levels)
-    policy = spec.at("policy").choice("Gang", *declared.POLICIES)
-    forest = declared.read(spec.at("podGroups"), levels, namespace, around)
-    if forest is None:
-        return ()
-    build.check(forest, spec.at("podGroups"), policy)
-    nesting.check(forest, around_all.required, levels)
-    if doc.notes.problems:
-        return ()
-    roots = _roots(spec, forest, around_all, policy, name)
-    blank = Request(
-        kind="Gang",
-        namespace=namespace,
-        name=name,
-        root=Group(name, ()),
-        topology=levels.name,
-        queue=spec.at("queue").name("default"),
-        priority=priority(spec.at("priorityClassName"), around),
-        suspended=spec.at("suspend").flag(False),
-    )
-    return tuple(replace(blank, root=_completed(root), unit=unit) for unit, root in roots)
+    return joined.filled(Outline("Gang", namespace, name, _fields(spec)), around)
 
 
-def _check_carried(spec: Field) -> None:
-    """Fields that placement does not look at are checked all the same: a typo is told now, not when it matters."""
-    reference = spec.at("controllerRef")
-    if reference.known("apiGroup", "kind", "name"):
-        for part in ("apiGroup", "kind", "name"):
-            reference.at(part).text("")
-    spec.at("queue").name("default")
-    spec.at("preemptible").flag(True)
-    spec.at("suspend").flag(False)
-    spec.at("enforcement").choice("", "Bind", "Gate")
-    spec.at("onFailure").choice("", "None", "ReplacePod", "RestartGang")
-    spec.at("disruption").choice("", "Pod", "Group", "Gang")
-    for name in ("scheduleTimeoutSeconds", "readyTimeoutSeconds", "recoveryTimeoutSeconds", "expectedDurationSeconds"):
-        spec.at(name).integer(0, low=1)
-
-
-def _roots(spec: Field, forest: Forest, around_all: Near, policy: str, name: str) -> list[tuple[str | None, Group]]:
-    """The root group of each Request, with its unit."""
-    groups = tuple(group for root in forest.roots for group in build.grow(forest, root))
-    if not groups:
-        spec.at("podGroups").warn("nothing is known to place")
-        return []
-    least = build.least_members(spec.at("minGroups"), policy, len(groups))
-    if policy == "Gang":
-        root = Group(_free_name(name, groups), groups, around_all.required, around_all.preferred, least)
-        return [(None, replace(root, spread=around_all.spread))]
-    return _units(spec, groups, around_all, name)
-
-
-def _units(spec: Field, groups: tuple[Group, ...], around_all: Near, name: str) -> list[tuple[str | None, Group]]:
-    """Independent parts, each with the gang's own wishes around it.
-
-    Parts that start at different times cannot be promised a common domain, so a required level or a spread
-    around several of them is refused rather than kept by chance.
-    """
-    if len(groups) > 1 and (around_all.required is not None or around_all.spread is not None):
-        spec.at("topology").wrong(
-            "with policy Basic the groups start on their own, and holding them in one domain or spread is not "
-            "supported yet; set topology on each group"
-        )
-    units: list[tuple[str | None, Group]] = []
-    for group in groups:
-        alone = replace(group, min_members=1) if group.min_members == 0 else group
-        if around_all != Near():
-            outer = Group(_free_name(name, (alone,)), (alone,), around_all.required, around_all.preferred)
-            alone = replace(outer, spread=around_all.spread)
-        units.append((group.name, alone))
-    return units
-
-
-def _free_name(name: str, groups: tuple[Group, ...]) -> str:
-    """The gang's name for its root, or ``gang`` where a group is called the same."""
-    taken = {below.name for group in groups for below in group.groups()}
-    return next(free for free in (name, "gang", "gang.", "gang..") if free not in taken)
-
-
-def _completed(root: Group) -> Group:
-    """The tree with ranks on every group that another one sits with: they are compared by rank, so they have some."""
-    linked = {group.ranks.with_same_rank_of for group in root.groups() if group.ranks is not None} - {None}
-    return _ranked(root, linked) if linked else root
-
-
-def _ranked(group: Group, linked: set[str | None]) -> Group:
-    members = tuple(_ranked(m, linked) if isinstance(m, Group) else m for m in group.members)
-    ranks = group.ranks or (Ranks(order="None") if group.name in linked else None)
-    return replace(group, members=members, ranks=ranks)
+def _fields(spec: Field) -> dict[str, object]:
+    return {name: spec.at(name) for name in _FIELDS}

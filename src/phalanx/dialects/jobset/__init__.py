@@ -1,0 +1,1 @@
+"""JobSet and its gangs: what the manifest asks for (``jobset``), and the Workload made for it (``generated``)."""

@@ -1,0 +1,68 @@
+"""Kueue's groups of plain pods: there is no object, the pods name their group and say how many they are. (K-094)
+
+::
+
+    labels:      {kueue.x-k8s.io/pod-group-name: training, kueue.x-k8s.io/queue-name: research}
+    annotations: {kueue.x-k8s.io/pod-group-total-count: "4", kueue.x-k8s.io/podset-required-topology: rack}
+
+Pods of one size are one pod set, as Kueue's roles are; all of them start together.
+"""
+
+from phalanx.dialects import members, wishes
+from phalanx.dialects.fields import Field
+from phalanx.dialects.members import Shape
+from phalanx.dialects.neighbours import Member
+from phalanx.dialects.outline import Entry, Outline
+from phalanx.dialects.surroundings import Surroundings, identity
+from phalanx.model.request import Missing
+
+API_GROUP = "kueue.x-k8s.io"
+TOTAL = "kueue.x-k8s.io/pod-group-total-count"
+_ONLY = "main"
+
+
+def read(doc: Field, around: Surroundings) -> Outline | None:
+    """The normal form of a group of pods. ``doc`` holds no more than its name."""
+    namespace, name = identity(doc)
+    joining = around.neighbours.members(API_GROUP, "PodGroup", namespace, name)
+    if not joining:
+        return None
+    pods = [Field.of(member.entry.get("template")) for member in joining]
+    total = _total(doc, joining, pods)
+    roles = members.shapes(joining, namespace, around)
+    seen = sum(role.count for role in roles)
+    first = pods[0].at("metadata")
+    spec = {
+        "queue": wishes.queue(first),
+        "priorityClassName": pods[0].at("spec", "priorityClassName"),
+        "topologyName": wishes.topology_name(first),
+        "podGroups": _entries(roles, joining, max(total - seen, 0)),
+    }
+    missing = (Missing(_ONLY if len(roles) == 1 else roles[-1].name, total, seen),) if seen < total else ()
+    return Outline("PodGroup", namespace, name, spec, missing=missing)
+
+
+def _total(doc: Field, joining: tuple[Member, ...], pods: list[Field]) -> int:
+    """How many pods the group has: what its pods say, and they all say the same."""
+    said = [wishes.number(pod.at("metadata", "annotations", TOTAL)).value for pod in pods]
+    for member, number in zip(joining, said, strict=True):
+        if number != said[0]:
+            doc.wrong(f"{member.owner} says {number} pods and {joining[0].owner} says {said[0]}: {TOTAL} must agree")
+    first = said[0]
+    if not isinstance(first, int):
+        doc.wrong(f"the pods of a group carry annotation {TOTAL}: how many they are")
+    return first if isinstance(first, int) else 0
+
+
+def _entries(roles: list[Shape], joining: tuple[Member, ...], more: int) -> list[Entry]:
+    """A pod set for each role, with the wish of its first pod; those yet to come are like the last."""
+    by_name = {member.owner.partition("/")[2]: member.entry for member in joining}
+    return [
+        {
+            "name": role.name if len(roles) > 1 else _ONLY,
+            "count": role.count + (more if role is roles[-1] else 0),
+            **{key: by_name[role.name][key] for key in ("topology", "slices") if key in by_name[role.name]},
+            "template": role.template,
+        }
+        for role in roles
+    ]

@@ -1,0 +1,165 @@
+"""Groups whose pods are known only from those who name them: pods, and workloads with a link in their template.
+
+A user-made Gang, Workload or PodGroup often says no more than how many pods belong together; how large they are
+stands in the pods themselves, or in the Job that makes them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from phalanx.dialects import podspec
+from phalanx.dialects.fields import Field, Notes
+from phalanx.dialects.neighbours import Member
+from phalanx.dialects.outline import Entry, Outline
+from phalanx.dialects.surroundings import Surroundings
+from phalanx.model.problems import Problem
+from phalanx.model.request import Missing
+
+Numbered = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Some equal pods of a group: how many, of which template, and the name of the first of them."""
+
+    name: str
+    count: int
+    template: object
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Members by the name of their group."""
+
+    groups: Mapping[str, tuple[Member, ...]]
+
+    def of(self, group: str) -> tuple[Member, ...]:
+        return self.groups.get(group, ())
+
+
+def assign(joining: Iterable[Member], groups: Sequence[str], notes: Notes, title: str, word: str = "group") -> Assigned:
+    """Members sorted into the groups they name; a Problem for each that names none of them. (M-023, X-07, W-103)
+
+    ``groups``: names of those that hold pods. A member that names no group is in the only one there is (W-108).
+    ``title``: what the groups belong to, as in ``PodGroup sample2``; ``word``: what it calls them.
+    """
+    found: dict[str, list[Member]] = {name: [] for name in groups}
+    for member in joining:
+        named = member.group if member.group is not None or len(groups) != 1 else groups[0]
+        if named is None:
+            notes.problem(_lost(member, groups, f"names no {word} of {title}, which has several"))
+        elif named not in found:
+            notes.problem(_lost(member, groups, f"names {word} {named[:100]!r}; {title} has: {', '.join(groups)}"))
+        else:
+            found[named].append(member)
+    return Assigned({name: tuple(those) for name, those in found.items()})
+
+
+def _lost(member: Member, groups: Sequence[str], what: str) -> Problem:
+    title = member.owner.replace("/", " ", 1) if member.is_pod else member.owner
+    word = title[:1].lower() + title[1:] if member.is_pod else title
+    return Problem(f"{member.owner}: {member.at.path}", member.group, tuple(groups), f"{word} {what}")
+
+
+def shapes(joining: Sequence[Member], namespace: str, around: Surroundings) -> list[Shape]:
+    """The members of one group as equal pods together, in order of first sight.
+
+    Where a template is known the pods that exist are its work already and are not counted again.
+    """
+    made = [member for member in joining if not member.is_pod]
+    found: dict[object, Shape] = {}
+    for member in made or joining:
+        for one in [_pod(member)] if member.is_pod else _of_entry(member.entry):
+            key = _key(one.template, namespace, around)
+            known = found.get(key)
+            found[key] = one if known is None else replace(known, count=known.count + one.count)
+    return _named_apart(list(found.values()))
+
+
+def _named_apart(found: list[Shape]) -> list[Shape]:
+    """Two owners may call different pods the same; the second is then called ``worker.2``."""
+    names = [shape.name for shape in found]
+    again = [names[: i + 1].count(name) for i, name in enumerate(names)]
+    return [replace(one, name=f"{one.name}.{n}") if n > 1 else one for one, n in zip(found, again, strict=True)]
+
+
+def _pod(member: Member) -> Shape:
+    """A pod that exists, without the node it may have: what is asked is where such a pod can be."""
+    at = Field.of(member.entry.get("template"))
+    spec = {key: one for key, one in at.at("spec").entries() if key != "nodeName"}
+    return Shape(member.owner.partition("/")[2], 1, {"metadata": at.at("metadata"), "spec": spec})
+
+
+def _of_entry(entry: Entry) -> list[Shape]:
+    """The shapes of an entry of ``podGroups``, its copies counted together."""
+    name, copies = str(value(entry.get("name")) or ""), amount(entry.get("replicas"), 1)
+    classes = entry.get("podClasses")
+    if not isinstance(classes, list):
+        return [Shape(name, copies * amount(entry.get("count"), 1), entry.get("template"))]
+    listed = [one for one in classes if isinstance(one, Mapping)]
+    return [Shape(str(value(c.get("name"))), copies * amount(c.get("count"), 1), c.get("template")) for c in listed]
+
+
+def _key(template: object, namespace: str, around: Surroundings) -> object:
+    """What makes two pods equal to a scheduler: everything but their labels. (W-212, W-213, W-214)"""
+    return replace(podspec.read(Field.of(template).aside(), namespace, around), labels=())
+
+
+def pods_of(found: Sequence[Shape], least: int) -> dict[str, object]:
+    """``count`` and ``template`` of one shape, ``podClasses`` of several, for a group that needs ``least`` pods.
+
+    Fewer than that: as many as it needs, of the last shape; the Request then says how many are missing.
+    """
+    total = sum(shape.count for shape in found)
+    if not found:
+        return {"count": max(least, 1)}
+    last = replace(found[-1], count=found[-1].count + max(0, least - total))
+    if len(found) == 1:
+        return {"count": last.count, "template": last.template}
+    classes = [{"name": one.name, "count": one.count, "template": one.template} for one in (*found[:-1], last)]
+    return {"podClasses": classes}
+
+
+def missing(group: str, found: Sequence[Shape], least: int) -> tuple[Missing, ...]:
+    """The group, when fewer pods are known than must start together. (W-019, M-022)"""
+    seen = sum(shape.count for shape in found)
+    return (Missing(group, least, seen),) if seen < least else ()
+
+
+def value(given: object) -> object:
+    return given.value if isinstance(given, Field) else given
+
+
+def amount(given: object, default: int) -> int:
+    """A count as a plain number, where it is one."""
+    found = value(given)
+    return found if isinstance(found, int) and not isinstance(found, bool) else default
+
+
+# -- a Gang ------------------------------------------------------------------------------------------------------
+
+
+def fill(outline: Outline, listed: Field, joining: tuple[Member, ...], around: Surroundings) -> Outline:
+    """The outline of a Gang with shapes and counts for groups that hold pods and have no template of their own."""
+    entries = listed.items()
+    parents = {entry.at("parent").aside().text("") for entry in entries}
+    leaves = [entry for entry in entries if _name(entry) not in parents]
+    names = [_name(entry) for entry in leaves]
+    found = assign(joining, names, listed.notes, f"Gang {outline.name}")
+    made: list[object] = []
+    short: list[Missing] = []
+    for entry in entries:
+        those = shapes(found.of(_name(entry)), outline.namespace, around) if entry in leaves else []
+        if not those or entry.at("template").present or entry.at("podClasses").present:
+            made.append(entry)
+            continue
+        wanted = entry.at("count").aside().integer(0)
+        least = entry.at("minCount").aside().integer(wanted)
+        own = {key: one for key, one in entry.entries() if key != "count"}
+        made.append({**own, **pods_of(those, max(least, wanted))})
+        short += missing(_name(entry), those, max(least, 1))
+    return replace(outline, spec={**outline.spec, "podGroups": made}, missing=tuple(short))
+
+
+def _name(entry: Field) -> str:
+    return entry.at("name").aside().text("")

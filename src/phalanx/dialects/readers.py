@@ -1,0 +1,92 @@
+"""Which reader reads which kind of workload, and what all of them may look up. The only place that knows them all."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from phalanx.dialects import gang, kai, kueue, links, workload
+from phalanx.dialects.documents import Document
+from phalanx.dialects.fields import Field
+from phalanx.dialects.jobset import jobset
+from phalanx.dialects.kinds import (
+    cronjob,
+    deployment,
+    job,
+    kubeflow,
+    lws,
+    mpijob,
+    pod,
+    ray,
+    replicaset,
+    statefulset,
+    trainjob,
+)
+from phalanx.dialects.links import Link
+from phalanx.dialects.neighbours import Key, Neighbours
+from phalanx.dialects.outline import Outline
+from phalanx.dialects.surroundings import Surroundings
+
+Reader = Callable[[Field, Surroundings], Outline | None]
+Kind = tuple[str, str]  # API group and kind
+
+MAKERS: Mapping[Kind, Reader] = {
+    ("", "Pod"): pod.read,
+    ("batch", "Job"): job.read,
+    ("batch", "CronJob"): cronjob.read,
+    ("apps", "StatefulSet"): statefulset.read,
+    ("apps", "Deployment"): deployment.read,
+    ("apps", "ReplicaSet"): replicaset.read,
+    ("jobset.x-k8s.io", "JobSet"): jobset.read,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): lws.read,
+    ("kubeflow.org", "MPIJob"): mpijob.read,
+    ("kubeflow.org", "PyTorchJob"): kubeflow.read,
+    ("kubeflow.org", "TFJob"): kubeflow.read,
+    ("kubeflow.org", "XGBoostJob"): kubeflow.read,
+    ("kubeflow.org", "PaddleJob"): kubeflow.read,
+    ("kubeflow.org", "JAXJob"): kubeflow.read,
+    ("trainer.kubeflow.org", "TrainJob"): trainjob.read,
+    ("ray.io", "RayCluster"): ray.read_cluster,
+    ("ray.io", "RayJob"): ray.read_job,
+    ("ray.io", "RayService"): ray.read_service,
+}  # kinds whose controllers make pods
+
+GATHERERS: Mapping[Kind, Reader] = {
+    ("phalanx.dev", "Gang"): gang.read,
+    ("kueue.x-k8s.io", "Workload"): kueue.read,
+    ("kueue.x-k8s.io", "PodGroup"): kueue.read_podgroup,
+    ("scheduling.run.ai", "PodGroup"): kai.read,
+    ("scheduling.k8s.io", "Workload"): workload.read,
+    ("scheduling.k8s.io", "PodGroup"): workload.read_podgroup,
+    ("scheduling.k8s.io", "CompositePodGroup"): workload.read_composite,
+}  # kinds that pods name as what they belong to
+
+ALL: Mapping[Kind, Reader] = {**MAKERS, **GATHERERS}
+
+
+def key(doc: Document) -> Key:
+    return doc.home, doc.kind, doc.namespace, doc.name
+
+
+def surrounded(docs: Iterable[Document], around: Surroundings) -> Surroundings:
+    """The surroundings with all documents to look up, and with a way to read a document inside another one."""
+    index: dict[Key, Field] = {}
+    for doc in docs:
+        index.setdefault(key(doc), Field.of(doc.value))
+    around = replace(around, neighbours=Neighbours(index))
+    return replace(around, expand=lambda inner: _expanded(inner, around))
+
+
+def _expanded(inner: Field, around: Surroundings) -> Outline | None:
+    """The normal form of a document that another one holds; kinds that hold others are not read there again."""
+    group, _, _ = str(inner.at("apiVersion").value).rpartition("/")
+    reader = MAKERS.get((group, str(inner.at("kind").value)))
+    return reader(inner, around) if reader is not None else None
+
+
+def target(link: Link, namespace: str) -> Key:
+    """The key of the object that a link names."""
+    return link.carrier.api_group, link.carrier.kind, namespace, link.name
+
+
+def is_followed(link: Link, namespace: str, neighbours: Neighbours) -> bool:
+    """Whether a link counts. Kueue writes its own into every Job it has seen, whether we see its object or not."""
+    return link.carrier is not links.KUEUE or neighbours.find(*target(link, namespace)) is not None
