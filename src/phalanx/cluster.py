@@ -11,7 +11,7 @@ Documents are plain dicts, as YAML and JSON give them. The same pile may be hand
 ``place``: each takes what is its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -85,7 +85,10 @@ class Decision:
 
     @property
     def id(self) -> str:
-        """``namespace/name``, with ``#unit`` behind it where there is one."""
+        """``namespace/name``, with ``#unit`` behind it where there is one.
+
+        Of several kinds of workload with one name the first goes by it, the others by ``kind/namespace/name``.
+        """
         return f"{self.namespace}/{self.name}" if self.request is None else self.request.id
 
     @property
@@ -165,6 +168,9 @@ class Decision:
         return self.decided if isinstance(self.decided, Invalid) else self.decided.request
 
 
+OnDecision = Callable[[Snapshot, Request, Policy, Decided], None]  # the picture of that moment, question, answer
+
+
 class Decisions(list[Decision]):
     """Decisions in the order of the documents, and what there is to say about documents that are no workload."""
 
@@ -193,7 +199,8 @@ class Cluster:
         self.warnings = _notes(read.warnings)
         self._read = replace(read, snapshot=_ordered(read.snapshot))
         self._board = Board.of(self._read.snapshot)
-        self._names = {pod.gang for pod in read.snapshot.pods if pod.gang is not None}  # who is on the board
+        # who is on the board, and of what kind, where that is known
+        self._names: dict[str, str | None] = {pod.gang: None for pod in read.snapshot.pods if pod.gang is not None}
 
     @classmethod
     def from_manifests(cls, docs: object, policy: Policy = Policy()) -> "Cluster":
@@ -222,12 +229,14 @@ class Cluster:
 
     # ---- asking -------------------------------------------------------------------------------------
 
-    def place(self, docs: object, ways_out: bool = True) -> Decisions:
+    def place(self, docs: object, ways_out: bool = True, on_decision: OnDecision | None = None) -> Decisions:
         """Decisions about the workloads among the documents, in the order given. Changes nothing.
 
         Each workload sees the room that those before it in the same call would take, so that all answers hold
         together and ``commit`` can take them all. Nobody is moved ahead of its turn: who comes first is the order
         of the documents. ``ways_out`` False spares the search for changes that would let a waiting workload start.
+        ``on_decision`` is told of each decision as it is made; not of manifests that are wrong, because nothing was
+        decided about them.
         """
         read = reading.read_workloads(_listed(docs), self._read.surroundings, self.snapshot)
         decisions = Decisions(Decision(_unrecognised(problem)) for problem in read.problems)
@@ -236,6 +245,8 @@ class Cluster:
         try:
             for left, item in zip(range(len(read.items) - 1, -1, -1), read.items, strict=True):
                 decisions.append(self._decided(item, read.notes, ways_out))
+                if on_decision is not None and isinstance(item, Request):
+                    on_decision(self.snapshot, decisions[-1].request or item, self.policy, decisions[-1].decided)
                 held += self._hold(decisions[-1].decided) if left else []  # nobody comes after the last one
         finally:
             for name in reversed(held):
@@ -245,11 +256,17 @@ class Cluster:
     def _decided(self, item: Request | Invalid, notes: Mapping[str, reading.Problems], ways_out: bool) -> Decision:
         if isinstance(item, Invalid):
             return Decision(item)
-        decided = engine.decide(self._board, item, self.policy)
+        decided = engine.decide(self._board, self._apart(item), self.policy)
         decided = replace(decided, warnings=(*notes.get(item.id, ()), *decided.warnings))
         if not ways_out or not isinstance(decided, Waiting):
             return Decision(decided)
         return Decision(decided, whatif.ways_out(self._board, decided, self.policy))
+
+    def _apart(self, request: Request) -> Request:
+        """The request by an id of its own, where a workload of another kind holds room by the one it has."""
+        other = self._names.get(request.id)
+        alone = request.qualifier is not None or other is None or other == request.kind
+        return request if alone else replace(request, qualifier=request.kind)
 
     def _hold(self, decided: Decided) -> list[str]:
         """Takes the room of a placed request for the rest of the call; the name it is held under, if any."""
@@ -290,14 +307,15 @@ class Cluster:
         if broken:
             raise ValueError(f"{name} no longer fits as it was placed: {broken[0]}")
         self._board.commit(placed)
-        self._names.add(name)
+        self._names[name] = placed.request.kind
 
     def _give(self, name: str) -> None:
         self._board.release(name)
-        self._names.remove(name)
+        del self._names[name]
 
     def release(self, name: str) -> None:
-        """Gives back the room of ``namespace/name``: of all its units, or of one as ``namespace/name#unit``.
+        """Gives back the room of ``namespace/name``: of all its units, or of one as ``namespace/name#unit``. The name
+        is what stands before the ``#`` in the decision's ``id``.
 
         A gang that ran already when the cluster was read can be released too. KeyError when nobody of that name
         holds room.

@@ -121,6 +121,34 @@ def test_a_gang_that_ran_before_can_be_released_and_asked_about_again() -> None:
     assert here.snapshot.pods == ()
 
 
+def web(kind: str, name: str = "web") -> docs.Doc:
+    pods = {"spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}]}}
+    spec = {"replicas": 2, "template": pods}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def test_workloads_of_two_kinds_with_one_name_hold_room_side_by_side() -> None:
+    board = cluster()
+    both = board.place([web("Deployment"), web("StatefulSet")])
+    assert [(one.id, one.name, one.status) for one in both] == [
+        ("default/web", "web", "Placed"), ("StatefulSet/default/web", "web", "Placed"),
+    ]  # fmt: skip
+    board.commit(both)
+    board.release("StatefulSet/default/web")
+    with pytest.raises(KeyError):
+        board.release("StatefulSet/default/web")
+    board.release("default/web")
+
+
+def test_a_name_that_another_kind_holds_room_by_is_not_taken_from_it_later() -> None:
+    board = cluster()
+    board.commit(board.place([web("Deployment")]))
+    board.commit(board.place([web("StatefulSet")]))
+    assert {pod.gang for pod in board.snapshot.pods} == {"default/web", "StatefulSet/default/web"}
+    with pytest.raises(ValueError, match=r"^default/web holds room already"):
+        board.commit(board.place([web("Deployment")]))
+
+
 def test_units_of_a_basic_gang_are_decisions_of_their_own() -> None:
     groups = [docs.workers(1) | {"name": name} for name in ("a", "b")] + [docs.workers(3) | {"name": "c"}]
     here = cluster()

@@ -134,3 +134,25 @@ def test_a_borrowed_field_that_holds_nothing_is_absent() -> None:
 def test_a_field_can_mean_another_value_in_the_same_place() -> None:
     at = Field.of({"size": "4"}, Notes()).at("size").meaning(4)
     assert (at.integer(0), at.path) == (4, "size")
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "allowed"),
+    [(0, {"low": 1}, "1 or more"), ("4", {}, "0 or more"), (9, {"high": 8}, "0 to 8"), (True, {"low": 1}, "1 or more")],
+)
+def test_a_number_that_is_wrong_is_answered_with_those_that_are_right(
+    value: object, bounds: dict[str, int], allowed: str
+) -> None:
+    at = Field.of({"count": value}).at("count")
+    assert at.integer(7, **bounds) == 7
+    assert at.notes.problems[0].allowed == (allowed,)
+
+
+def test_a_place_told_to_another_document_keeps_its_path_under_its_title() -> None:
+    here, notes = field({"spec": {"list": [{"a.b/c": {"d": 1}}]}}), Notes()
+    told = here.at("spec", "list").items()[0].at("a.b/c").told_to(notes, "Job/train")
+    told.at("d").wrong("is wrong")
+    assert [problem.path for problem in notes.problems] == ["Job/train: spec.list[0]['a.b/c'].d"]
+    assert here.notes.problems == []
+    here.told_to(notes, "Job/train").at("spec").warn("at the root")
+    assert [warning.path for warning in notes.warnings] == ["Job/train: spec"]

@@ -365,3 +365,33 @@ def test_fields_of_kubernetes_that_are_not_read_are_not_taken_for_slips() -> Non
     found = read([{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "uid": "u"}, "spec": job}])
     said = [note.message for notes in found.notes.values() for note in notes]
     assert not any("did you mean" in message for message in said)
+
+
+def test_a_job_that_another_controller_manages_is_placed_with_a_word_about_it() -> None:
+    found = read([job(managedBy="kueue.x-k8s.io/multikueue")])
+    (note,) = found.notes["default/train"]
+    assert note.path == "spec.managedBy"
+    assert "kueue.x-k8s.io/multikueue makes its pods, perhaps elsewhere" in note.message
+    assert len(found.requests) == 1
+    assert not read([job(managedBy="kubernetes.io/job-controller")]).notes
+
+
+# ----------------------------------------------------------------------------------------- spec.scheduling of 1.37
+
+
+def test_a_jobs_own_scheduling_says_gang_minimum_and_level() -> None:
+    scheduling = {
+        "schedulingPolicy": {"gang": {"minCount": 3}},
+        "schedulingConstraints": {"topology": [{"key": "topology/rack"}]},
+    }
+    group, pods = main(job(scheduling=scheduling))
+    assert (pods.min_count, group.required) == (3, RACK)
+
+
+def test_a_jobs_own_scheduling_without_a_policy_is_no_gang() -> None:
+    assert main(job(scheduling={}))[1].min_count == 1
+
+
+def test_a_minimum_above_parallelism_is_a_problem_where_it_stands() -> None:
+    found = problem(job(scheduling={"schedulingPolicy": {"gang": {"minCount": 9}}}))
+    assert found.path.startswith("spec.scheduling.schedulingPolicy.gang.minCount")

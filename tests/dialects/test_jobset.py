@@ -1,132 +1,36 @@
-"""JobSets: whose pods start together, how close they must be, and what is refused."""
+"""JobSets: whose pods start together, and what is refused."""
 
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from phalanx import Cluster
-from phalanx.dialects import documents, workloads
-from phalanx.dialects.outline import plain
 from phalanx.dialects.reading import read
-from phalanx.model.problems import Problem
-from phalanx.model.request import Group, Ranks, Request
-from tests.dialects.manifests import (
-    AROUND,
-    BLOCK,
-    RACK,
-    ZONE,
-    Doc,
-    gang,
-    node,
-    pod_spec,
-    problem,
-    request,
-    requests,
-    topology,
+from phalanx.model.request import Ranks, Request
+from tests.dialects.jobset_manifests import (
+    EXCLUSIVE,
+    JOBS,
+    JSON,
+    KUEUE_NONE,
+    KUEUE_PREFERRED,
+    KUEUE_QUEUE,
+    MODE,
+    MODE_PATH,
+    PREFERRED,
+    REQUIRED,
+    group,
+    groups,
+    jobset,
+    linked,
+    normal,
+    notes,
+    place,
+    pods,
+    racks,
+    rj,
+    units,
 )
-
-REQUIRED, PREFERRED, MODE = (
-    "phalanx.dev/topology-required", "phalanx.dev/topology-preferred", "phalanx.dev/gang-mode",
-)  # fmt: skip
-KUEUE_REQUIRED, KUEUE_PREFERRED = "kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology"
-KUEUE_NONE, KUEUE_GROUP = "kueue.x-k8s.io/podset-unconstrained-topology", "kueue.x-k8s.io/podset-group-name"
-KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
-EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-MODE_PATH = "metadata.annotations['phalanx.dev/gang-mode']"
-JOBS = "spec.replicatedJobs"
-
-
-def rj(
-    name: str = "workers",
-    replicas: int | None = 2,
-    pods: int = 4,
-    mode: str | None = None,
-    each: Doc | None = None,
-    all_pods: Doc | None = None,
-    job: Doc | None = None,
-    pod: Doc | None = None,
-    **more: Any,
-) -> Doc:
-    """A replicated job. ``each``: annotations of the Job template, ``all_pods``: of the pod template."""
-    template = {"metadata": {"annotations": all_pods or {}}, "spec": pod_spec(**(pod or {}))}
-    spec = {"parallelism": pods, "completions": pods, **(job or {}), "template": template}
-    config = {} if mode is None else {"gangConfig": {"gangMode": mode}}
-    return {
-        "name": name, "replicas": replicas, **config, **more,
-        "template": {"metadata": {"annotations": each or {}}, "spec": spec},
-    }  # fmt: skip
-
-
-def jobset(
-    *jobs: Doc, mode: str | None = None, annotations: Doc | None = None, labels: Doc | None = None, **spec: Any
-) -> Doc:
-    config = {} if mode is None else {"gangConfig": {"gangMode": mode}}
-    return {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
-        "metadata": {"name": "sample", "annotations": annotations or {}, "labels": labels or {}},
-        "spec": {**config, **spec, "replicatedJobs": list(jobs)},
-    }  # fmt: skip
-
-
-def notes(doc: Doc) -> list[Problem]:
-    """Warnings about a manifest that must be good."""
-    found = workloads.read(documents.sort([doc])[0], AROUND, None)
-    assert not found.invalid, [str(p) for p in found.invalid[0].problems]
-    return list(next(iter(found.notes.values()), ()))
-
-
-def normal(doc: Doc) -> Doc:
-    """The normal form of a manifest that must be good, without templates."""
-    found = workloads.read(documents.sort([doc])[0], AROUND, None)
-    assert not found.invalid, [str(p) for p in found.invalid[0].problems]
-    spec: Any = plain(found.outlines[0].spec)
-    groups = [{key: value for key, value in entry.items() if key != "template"} for entry in spec["podGroups"]]
-    return {**spec, "podGroups": groups}
-
-
-def groups(doc: Doc) -> list[Doc]:
-    listed: list[Doc] = normal(doc)["podGroups"]
-    return listed
-
-
-def units(doc: Doc) -> dict[str | None, tuple[int, int]]:
-    """Pods wanted and pods that must start together, by unit."""
-    return {one.unit: _pods(one) for one in requests(doc)}
-
-
-def _pods(one: Request) -> tuple[int, int]:
-    sets = list(one.root.pod_sets())
-    return sum(pods.count for pods in sets), sum(pods.min_count for pods in sets)
-
-
-def group(doc: Doc, name: str) -> Group:
-    return next(g for one in requests(doc) for g in one.root.groups() if g.name == name)
-
-
-def racks(*cpus: int, **more: Any) -> list[Doc]:
-    """A cluster of one node per rack, two racks to a block; a pod takes one CPU."""
-    tree = topology("topology/block", "topology/rack")
-    return [
-        tree,
-        *(
-            node(f"n{i}", {"topology/block": f"b{i // 2}", "topology/rack": f"r{i}"}, allocatable=_room(cpu))
-            for i, cpu in enumerate(cpus)
-        ),
-    ]
-
-
-def _room(cpu: int) -> Doc:
-    return {"cpu": str(cpu), "memory": "16Gi", "pods": "110"}
-
-
-def place(doc: Doc, *cpus: int) -> dict[str | None, tuple[str, int]]:
-    """Status and pods placed by unit."""
-    cluster = Cluster.from_manifests(racks(*cpus))
-    placed = cluster.place([doc])
-    return {one.unit: (one.status, sum(n for pods in one.pod_sets.values() for n in pods.values())) for one in placed}
-
+from tests.dialects.manifests import RACK, Doc, gang, problem, request, requests, topology
 
 # ----------------------------------------------------------------------------------------------------- three levels
 
@@ -298,18 +202,20 @@ def test_the_early_spelling_on_the_jobset() -> None:  # X-09
     assert "gangConfig.gangMode: Gang" in found.message
 
 
-@pytest.mark.parametrize("key", ["scheduling", "gangPolicy"])
-def test_other_ways_to_ask_for_a_gang_are_named(key: str) -> None:
-    found = problem(jobset(rj(), mode="Off", **{key: {"policy": "JobSetAsGang"}}))
-    assert (found.path, found.allowed) == (f"spec.{key}", ("gangConfig",))
+def test_another_way_to_ask_for_a_gang_is_answered_with_the_annotations_that_are_read() -> None:
+    found = problem(jobset(rj(), mode="Off", gangPolicy={"policy": "JobSetAsGang"}))
+    assert (found.path, found.allowed) == ("spec.gangPolicy", ("scheduling", "gangConfig"))
+    assert MODE in found.message and REQUIRED in found.message
 
 
 def test_what_is_not_followed_is_told() -> None:
     claims: Doc = {"volumeClaimPolicies": [{"templates": []}]}
     template = "scheduling.k8s.io/group-template-name"
-    doc = jobset(rj(each={template: "workers"}), annotations={MODE: "Off"}, **claims)
+    own: Doc = {"scheduling": {"schedulingPolicy": {"gang": {}}}}
+    doc = jobset(rj(each={template: "workers"}, job=own), annotations={MODE: "Off"}, **claims)
     assert [note.path for note in notes(doc)] == [
-        f"{JOBS}[0].template.metadata.annotations['{template}']", "spec.volumeClaimPolicies",
+        f"{JOBS}[0].template.spec.scheduling", f"{JOBS}[0].template.metadata.annotations['{template}']",
+        "spec.volumeClaimPolicies",
     ]  # fmt: skip
 
 
@@ -388,15 +294,41 @@ def test_in_turn_each_replicated_job_is_a_gang_and_that_is_said(reason: str, spe
     # W-074, W-142, W-143, X-18
     doc = jobset(rj("a", 2, 4), rj("b", 1, 3, **second), labels={KUEUE_QUEUE: "q"}, **spec)
     assert units(doc) == {"a": (8, 8), "b": (3, 3)}
-    (only,) = notes(doc)
-    assert (only.path, "each of them is a gang" in only.message) == (reason, True)
+    in_turn, gangs = notes(doc)
+    assert (gangs.path, "each of them is a gang" in gangs.message) == (reason, True)
+    assert (in_turn.path, "the answer is for all of them at once" in in_turn.message) == (reason, True)
 
 
 @pytest.mark.parametrize(("reason", "spec", "second"), ORDERS)
 def test_in_turn_and_not_asked_there_is_no_gang(reason: str, spec: Doc, second: Doc) -> None:  # W-142, W-143
     doc = jobset(rj("a", job={"completionMode": "NonIndexed"}), rj("b", **second), **spec)
     assert units(doc) == {"a": (8, 1), "b": (8, 1)}
-    assert [note.path for note in notes(doc)] == [MODE_PATH]
+    in_turn, fit = notes(doc)
+    assert (in_turn.path, fit.path) == (reason, MODE_PATH)
+    assert fit.message.endswith("Gang on a Job template starts the pods made from it together")  # of all: J-025
+    assert "each is decided by itself, in the order of the list, and the answer is for all" in in_turn.message
+
+
+def test_who_waits_for_the_end_of_another_needs_no_room_at_the_same_time_and_that_is_said() -> None:
+    def after(status: str) -> list[str]:
+        second = rj("b", 1, 1, dependsOn=[{"name": "a", "status": status}])
+        return [note.message for note in notes(jobset(rj("a", 1, 1), second, annotations={MODE: "Off"}))]
+
+    (ended,), (ready,) = after("Complete"), after("Ready")
+    assert ended.startswith("b starts when a has ended, and does not need room at the same time; each is decided")
+    assert ready.startswith("b starts when a is ready; each is decided")
+
+
+def test_units_that_start_in_turn_are_decided_in_the_order_of_the_list() -> None:
+    second = rj("b", 1, 3, dependsOn=[{"name": "a", "status": "Complete"}])
+    assert place(jobset(rj("a", 1, 4), second), 5) == {"a": ("Placed", 4), "b": ("Placed", 1)}
+    assert list(units(jobset(rj("z", 1, 4), rj("a", 1, 1)))) == ["z", "a"]
+
+
+def test_a_gang_that_is_refused_is_not_explained_beside_it() -> None:
+    second = rj("b", dependsOn=[{"name": "a", "status": "Complete"}])
+    (refused,) = read([jobset(rj("a"), second, annotations={MODE: "Gang"})]).invalid
+    assert (len(refused.problems), refused.warnings) == (1, ())
 
 
 # ----------------------------------------------------------------------------------------------- counts and numbers
@@ -467,6 +399,34 @@ def test_pods_carry_the_labels_that_their_controllers_add() -> None:  # W-109, X
     assert one["jobset.sigs.k8s.io/replicatedjob-name"] == "one"
 
 
+def test_fewer_pods_of_each_job_will_do_where_kai_is_told_so() -> None:
+    few = {"kai.scheduler/batch-min-member": "3"}
+    assert units(jobset(rj("a", 1, 4, each=few), mode="Gang")) == {None: (4, 3)}
+    assert units(jobset(rj("a", 2, 4, each=few), mode="Gang")) == {None: (8, 6)}
+    assert units(jobset(rj("a", 2, 4, "ReplicatedGang", each=few))) == {"a[0]": (4, 3), "a[1]": (4, 3)}
+    assert place(jobset(rj("a", 2, 4, each=few), mode="Gang"), 3, 3) == {None: ("Placed", 6)}
+    assert "more than the 4 pods of a Job" in problem(jobset(rj("a", each={next(iter(few)): "5"}), mode="Gang")).message
+
+
+def test_fewer_replicated_jobs_will_do_where_kai_is_told_so() -> None:
+    few = {"kai.scheduler/batch-min-member": "1"}
+    assert normal(jobset(rj("a"), rj("b"), annotations=few))["minGroups"] == 1
+    assert place(jobset(rj("a"), rj("b"), annotations=few), 8) == {None: ("Placed", 8)}
+    apart = jobset(rj("a", each={MODE: "Gang"}), rj("b"), annotations=few)
+    assert ["do not start together" in note.message for note in notes(apart)] == [True]
+
+
+def test_queue_and_node_pool_are_found_on_the_pods_too() -> None:
+    doc = jobset(rj("a"), rj("b"))
+    for one in doc["spec"]["replicatedJobs"]:
+        one["template"]["spec"]["template"]["metadata"]["labels"] = {
+            "kai.scheduler/queue": "team", "kai.scheduler/node-pool": "blue",
+        }  # fmt: skip
+    assert normal(doc)["queue"] == "team"
+    assert units(doc) == {None: (16, 16)}
+    assert place(doc, 16) == {None: ("Waiting", 0)}
+
+
 def test_a_suspended_jobset_is_kept_back_by_its_owner_but_not_in_a_queue() -> None:
     assert request(jobset(rj(), mode="Gang", suspend=True)).suspended
     assert not request(jobset(rj(), mode="Gang", suspend=True, labels={KUEUE_QUEUE: "q"})).suspended
@@ -489,211 +449,7 @@ def test_what_happens_to_pods_later_is_not_read() -> None:
     assert notes(jobset(rj("a", groupName="g"), annotations={MODE: "Gang"}, **more)) == []
 
 
-# ---------------------------------------------------------------------------------------------------------- wishes
-
-
-def test_wishes_nest_by_where_they_stand() -> None:  # X-29, X-48
-    doc = jobset(
-        rj("a", 2, 4, each={REQUIRED: "rack"}, all_pods={REQUIRED: "block"}),
-        rj("b", 1, 1),
-        annotations={REQUIRED: "zone"},
-    )
-    found = request(doc)
-    assert (found.root.required, group(doc, "all-a").required) == (ZONE, BLOCK)
-    assert [group(doc, f"a[{i}]").required for i in (0, 1)] == [RACK, RACK]
-    assert group(doc, "b").required is None
-
-
-def test_each_job_in_a_rack_of_its_own() -> None:  # K-011
-    doc = jobset(rj("workers", 2, 4, each={REQUIRED: "rack"}))
-    assert units(doc) == {None: (8, 8)}
-    (decision,) = Cluster.from_manifests(racks(4, 3, 4)).place([doc])
-    assert decision.pod_sets in (
-        {"workers[0]": {"n0": 4}, "workers[1]": {"n2": 4}},
-        {"workers[0]": {"n2": 4}, "workers[1]": {"n0": 4}},
-    )
-
-
-def test_workers_in_a_rack_and_everything_in_a_block() -> None:  # K-012
-    leader, workers = rj("leader", 1, 1), rj("workers", 2, 2, all_pods={KUEUE_REQUIRED: "rack"})
-    doc = jobset(leader, workers, annotations={REQUIRED: "block"})
-    (decision,) = Cluster.from_manifests(racks(4, 0, 3, 2, 4, 1)).place([doc])
-    assert decision.pod_sets == {"leader": {"n5": 1}, "workers": {"n4": 4}}
-
-
-def test_the_wish_of_a_pod_template_is_for_all_jobs_as_in_kueue() -> None:  # K-013, K-015
-    leader = rj("leader", 1, 1, all_pods={KUEUE_REQUIRED: "topology/rack"})
-    workers = rj("workers", 2, 2, all_pods={KUEUE_PREFERRED: "topology/rack"})
-    (decision,) = Cluster.from_manifests(racks(3, 3)).place([jobset(leader, workers, labels={KUEUE_QUEUE: "q"})])
-    assert decision.status == "Placed"
-    assert sum(decision.pod_sets["workers"].values()) == 4
-    assert decision.domains["workers"] == ("b0",)
-    assert decision.level_reached["workers"] == "block"
-
-
-def test_a_replicated_job_that_is_a_gang_holds_its_jobs_together() -> None:
-    doc = jobset(rj("a", 2, 4, "Gang", each={REQUIRED: "rack"}, all_pods={REQUIRED: "block"}), rj("b", mode="Off"))
-    assert units(doc) == {"all-a": (8, 8), "b": (8, 1)}
-    assert groups(doc)[0] == {"name": "all-a", "policy": "Gang", "topology": {"required": "block"}}
-    assert (group(doc, "all-a").required, group(doc, "a[1]").required) == (BLOCK, RACK)
-    assert place(doc, 4, 3, 0, 0) == {"all-a": ("Waiting", 0), "b": ("Placed", 7)}
-
-
-def test_jobs_with_levels_of_their_own_still_start_together() -> None:
-    doc = jobset(rj("a", 2, 4, "Gang", each={REQUIRED: "rack"}))
-    assert units(doc) == {"all-a": (8, 8)}
-    assert place(doc, 4, 3) == {"all-a": ("Waiting", 0)}
-
-
-def test_jobs_that_are_gangs_can_share_a_bound() -> None:
-    doc = jobset(rj("a", 2, 4, "ReplicatedGang", all_pods={REQUIRED: "block"}))
-    assert groups(doc)[0] == {"name": "all-a", "policy": "Basic", "topology": {"required": "block"}}
-    assert place(doc, 4, 3, 4, 0) == {"all-a": ("Placed", 4)}
-
-
-def test_the_group_around_copies_never_takes_the_name_of_a_replicated_job() -> None:
-    near: Doc = {"each": {REQUIRED: "rack"}, "all_pods": {REQUIRED: "block"}}
-    doc = jobset(rj("a", **near), rj("all-a", **near))
-    assert [one["name"] for one in groups(doc)] == ["all-a.", "a", "all-all-a", "all-a"]
-
-
-def test_jobs_without_a_gang_still_keep_their_levels() -> None:
-    doc = jobset(rj("a", 2, 4, "Off", each={REQUIRED: "rack"}))
-    assert units(doc) == {"a[0]": (4, 1), "a[1]": (4, 1)}
-    assert group(doc, "a[1]").required == RACK
-
-
-def test_a_bound_around_parts_that_start_on_their_own_is_refused() -> None:
-    found = problem(jobset(rj("a", mode="Gang"), rj("b", mode="Gang"), annotations={REQUIRED: "block"}))
-    assert (found.path, found.value) == ("metadata.annotations['phalanx.dev/topology-required']", "block")
-    assert "start in parts" in found.message
-    assert units(jobset(rj("a", mode="Gang"), annotations={REQUIRED: "block"})) == {"a": (8, 8)}
-    assert len(units(jobset(rj("a", mode="Gang"), rj("b"), annotations={PREFERRED: "block"}))) == 2
-
-
-def test_a_wish_in_the_wrong_words_names_where_it_is_written() -> None:
-    found = problem(jobset(rj("a"), rj("b", each={REQUIRED: "rak"})))
-    assert (found.path, found.value) == (f"{JOBS}[1].template.metadata.annotations['{REQUIRED}']", "rak")
-    pods = problem(jobset(rj("a", all_pods={REQUIRED: "rak"})))
-    assert pods.path == f"{JOBS}[0].template.spec.template.metadata.annotations['{REQUIRED}']"
-    kueue = problem(jobset(rj("a", each={KUEUE_REQUIRED: "rack"})))
-    assert kueue.path == f"{JOBS}[0].template.metadata.annotations['{KUEUE_REQUIRED}']"
-
-
-@pytest.mark.parametrize("where", ["jobset", "Job template"])
-def test_a_domain_per_job_is_kept_and_what_is_not_is_said(where: str) -> None:
-    own, each = ({EXCLUSIVE: "topology/rack"}, {}) if where == "jobset" else ({}, {EXCLUSIVE: "topology/rack"})
-    doc = jobset(rj("a", 2, 4, each=each), annotations={MODE: "Gang", **own})
-    assert [group(doc, f"a[{i}]").required for i in (0, 1)] == [RACK, RACK]
-    (only,) = notes(doc)
-    path = "" if where == "jobset" else f"{JOBS}[0].template."
-    assert only.path == f"{path}metadata.annotations['{EXCLUSIVE}']"
-    assert "no other workload or replicated job is in it is not enforced" in only.message
-
-
-def test_jobs_that_start_together_keep_apart() -> None:
-    doc = jobset(rj("a", 2, 4), annotations={EXCLUSIVE: "topology/rack"})
-    assert place(doc, 9, 3) == {None: ("Waiting", 0)}
-    (decision,) = Cluster.from_manifests(racks(9, 4)).place([doc])
-    assert sorted(decision.pod_sets.values(), key=str) == [{"n0": 4}, {"n1": 4}]
-
-
-@pytest.mark.parametrize("mode", ["ReplicatedGang", "Off"])
-def test_jobs_that_start_on_their_own_may_meet_and_that_is_said(mode: str) -> None:
-    doc = jobset(rj("a", 2, 4, each={EXCLUSIVE: "topology/rack", MODE: mode}))
-    assert group(doc, "a[1]").required == RACK
-    assert ["nobody else" in note.message for note in notes(doc)] == [True]
-
-
-def test_our_wish_goes_before_a_domain_per_job() -> None:
-    doc = jobset(rj("a", each={EXCLUSIVE: "topology/rack", REQUIRED: "block"}), annotations={MODE: "Gang"})
-    assert group(doc, "a[0]").required == BLOCK
-    assert len(notes(doc)) == 1
-    both = jobset(rj("a", each={EXCLUSIVE: "topology/block", PREFERRED: "rack"}), annotations={MODE: "Gang"})
-    assert (group(both, "a[0]").required, group(both, "a[0]").preferred) == (BLOCK, RACK)
-
-
-def test_a_domain_per_job_needs_a_level_that_exists() -> None:
-    found = problem(jobset(rj("a", each={EXCLUSIVE: "cloud/nodepool"}), mode="Gang"))
-    assert (found.path, found.value) == (f"{JOBS}[0].template.metadata.annotations['{EXCLUSIVE}']", "cloud/nodepool")
-
-
-# ----------------------------------------------------------------------------------------------------------- Kueue
-
-
-def test_one_level_of_kueues_wants_one_on_every_pod_template() -> None:  # K-038
-    found = problem(jobset(rj("leader", all_pods={KUEUE_REQUIRED: "rack"}), rj("workers")))
-    assert found.path == f"{JOBS}[1].template.spec.template.metadata.annotations"
-    assert "replicated job workers" in found.message
-    assert found.allowed == (KUEUE_REQUIRED, KUEUE_PREFERRED)
-
-
-@pytest.mark.parametrize("other", [{KUEUE_PREFERRED: "rack"}, {KUEUE_NONE: "true"}, {REQUIRED: "rack"}])
-def test_any_word_about_places_will_do(other: Doc) -> None:  # K-038
-    assert units(jobset(rj("a", all_pods={KUEUE_REQUIRED: "rack"}), rj("b", all_pods=other))) == {None: (16, 16)}
-
-
-def test_a_bound_around_all_is_one_for_every_pod_template() -> None:  # K-012, K-038
-    doc = jobset(rj("a", all_pods={KUEUE_REQUIRED: "rack"}), rj("b"), annotations={REQUIRED: "block"})
-    assert units(doc) == {None: (16, 16)}
-
-
-def test_pod_templates_of_one_group_share_a_domain() -> None:
-    near = {KUEUE_REQUIRED: "rack", KUEUE_GROUP: "pair"}
-    doc = jobset(rj("leader", 1, 1, all_pods=near), rj("workers", 2, 2, all_pods=near))
-    assert groups(doc)[0] == {"name": "group-pair", "policy": "Gang", "topology": {"required": "rack"}}
-    assert [(one["name"], one["parent"], one.get("topology")) for one in groups(doc)[1:]] == [
-        ("leader", "group-pair", None), ("workers", "group-pair", None),
-    ]  # fmt: skip
-    assert place(doc, 4, 4) == {None: ("Waiting", 0)}
-    assert place(doc, 4, 5) == {None: ("Placed", 5)}
-
-
-def test_jobs_of_a_group_can_have_levels_of_their_own() -> None:
-    near = {KUEUE_REQUIRED: "block", KUEUE_GROUP: "pair"}
-    doc = jobset(rj("leader", 1, 1, all_pods=near), rj("workers", 2, 2, all_pods=near, each={REQUIRED: "rack"}))
-    assert [(one["name"], one.get("parent")) for one in groups(doc)] == [
-        ("group-pair", None), ("leader", "group-pair"), ("workers", "group-pair"),
-    ]  # fmt: skip
-    assert group(doc, "workers[1]").required == RACK
-
-
-@pytest.mark.parametrize(
-    ("doc", "where", "what"),
-    [
-        (jobset(rj("a", all_pods={KUEUE_REQUIRED: "rack", KUEUE_GROUP: "g"})), 0, "no other pod template"),
-        (
-            jobset(
-                rj("a", all_pods={KUEUE_REQUIRED: "rack", KUEUE_GROUP: "g"}),
-                rj("b", all_pods={KUEUE_REQUIRED: "block", KUEUE_GROUP: "g"}),
-            ),
-            1,
-            "the same level",
-        ),
-    ],
-)
-def test_a_group_of_pod_templates_has_members_and_one_level(doc: Doc, where: int, what: str) -> None:
-    found = problem(doc)
-    assert found.path == f"{JOBS}[{where}].template.spec.template.metadata.annotations['{KUEUE_GROUP}']"
-    assert what in found.message
-
-
-def test_a_group_of_pod_templates_names_a_level() -> None:
-    doc = jobset(rj("a", all_pods={KUEUE_GROUP: "g"}), rj("b", all_pods={KUEUE_GROUP: "g"}), mode="Gang")
-    assert [("the same level" in p.message) for p in read([doc]).invalid[0].problems] == [True, True]
-
-
-def test_a_group_of_pod_templates_starts_together() -> None:
-    near = {KUEUE_REQUIRED: "rack", KUEUE_GROUP: "g"}
-    found = read([topology("rack"), jobset(rj("a", all_pods=near, mode="Gang"), rj("b", all_pods=near, mode="Gang"))])
-    assert [("start together" in p.message) for p in found.invalid[0].problems] == [True, True]
-
-
 # ------------------------------------------------------------------------------------------------- pods with a link
-
-
-def linked(name: str) -> Doc:
-    return {"workload": {"name": name, "podGroup": "pg"}}
 
 
 def test_pods_that_name_their_gang_are_placed_with_it() -> None:  # J-004, J-022, J-049, X-08, X-43
@@ -710,13 +466,37 @@ def test_a_gang_learns_the_pods_of_a_jobset_that_names_it() -> None:  # J-022
     mine = gang({"name": "g", "minCount": 11}, name="mine")
     mine["metadata"]["namespace"] = "default"
     found = read([doc, mine, *racks(8)])
-    assert [(one.id, _pods(one)[0]) for one in found.requests] == [("default/mine", 11)]
+    assert [(one.id, pods(one)[0]) for one in found.requests] == [("default/mine", 11)]
+
+
+def test_pods_that_name_their_gang_are_not_said_to_start_as_they_fit() -> None:
+    all_linked = read([jobset(rj("a", pod=linked("w")), rj("b", pod=linked("w")))])
+    assert [note.message for note in all_linked.warnings if "as they fit" in note.message] == []
+    one_pod_left = read([jobset(rj("a", pod=linked("w")), rj("b", 1, 1))])
+    assert one_pod_left.notes == {}
+    some_left = read([jobset(rj("a", pod=linked("w")), rj("b"))])
+    assert [note.path for notes in some_left.notes.values() for note in notes] == [MODE_PATH]
+
+
+def test_levels_of_pods_that_belong_elsewhere_are_said_to_be_in_vain() -> None:
+    first = rj("a", 2, 4, all_pods={REQUIRED: "block"}, pod=linked("w"))
+    second = rj("b", 2, 4, each={PREFERRED: "rack"}, pod=linked("w"))
+    mine = {
+        "apiVersion": "scheduling/v1alpha1", "kind": "Workload", "metadata": {"name": "w"},
+        "spec": {"podGroups": [{"name": "pg", "policy": {"kind": "Gang", "gang": {"minCount": 16}}}]},
+    }  # fmt: skip
+    found = read([*racks(8), jobset(first, second), mine])
+    assert found.invalid == ()
+    assert [note.path for note in found.warnings if "is not followed" in note.message] == [
+        f"JobSet/sample: {JOBS}[0].template.spec.template.metadata.annotations['{REQUIRED}']",
+        f"JobSet/sample: {JOBS}[1].template.metadata.annotations['{PREFERRED}']",
+    ]
 
 
 def test_replicated_jobs_without_a_link_stay_the_jobsets() -> None:  # X-43
     doc = jobset(rj("a", pod=linked("w"), each={REQUIRED: "rack"}, all_pods={REQUIRED: "block"}), rj("b"), mode="Gang")
     found = read([doc, *racks(8)])
-    assert [(one.id, _pods(one)) for one in found.requests] == [("default/sample", (8, 8))]
+    assert [(one.id, pods(one)) for one in found.requests] == [("default/sample", (8, 8))]
 
 
 def test_a_mark_of_kueues_alone_changes_nothing() -> None:
@@ -757,17 +537,6 @@ def test_a_mistake_is_named_by_its_path(doc: Doc, path: str) -> None:
 def test_a_misspelt_field_is_warned_of() -> None:
     doc = jobset(rj("a", replica=3), annotations={MODE: "Off"}, replicatedJob=[])
     assert [note.path for note in notes(doc)] == [f"{JOBS}[0].replica", "spec.replicatedJob"]
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 12) | st.text(max_size=5) | st.sampled_from(["Gang", "Off", "a"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([
-        "name", "replicas", "template", "spec", "metadata", "annotations", "labels", MODE, REQUIRED, KUEUE_GROUP,
-        KUEUE_REQUIRED, EXCLUSIVE, "gangConfig", "gangMode", "replicatedJobs", "dependsOn", "startupPolicy",
-        "startupPolicyOrder", "parallelism", "completions", "completionMode", "containers", "workload", "suspend",
-    ]), inner, max_size=4),
-    max_leaves=30,
-)  # fmt: skip
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

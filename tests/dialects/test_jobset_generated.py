@@ -19,8 +19,8 @@ from phalanx.dialects.reading import read
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.problems import Problem
 from phalanx.model.request import Request
+from tests.dialects.jobset_manifests import JOBS, JSON, KUEUE_QUEUE, MODE, MODE_PATH, jobset, linked, rj
 from tests.dialects.manifests import Doc, topology
-from tests.dialects.test_jobset import JOBS, JSON, KUEUE_QUEUE, MODE, MODE_PATH, jobset, linked, rj
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("jobset-*.yaml"))
 

@@ -518,6 +518,36 @@ def test_who_may_be_evicted_is_said_or_follows_from_the_priority(
     assert plain["preemptible"] is expected
 
 
+def test_a_semi_preemptible_podgroup_is_not_evicted_and_what_that_leaves_out_is_told() -> None:
+    doc = podgroup(sub("a", 1), preemptibility="semi-preemptible", minNonPreemptible=1)
+    assert normal(doc)["preemptible"] is False
+    notes = told(doc, pod("one", "a"))
+    assert set(notes) == {"spec.preemptibility", "spec.minNonPreemptible"}
+    assert "beyond the minimum" in notes["spec.preemptibility"]
+
+
+def test_the_label_says_who_may_be_evicted_where_the_field_does_not() -> None:
+    doc = podgroup(minMember=1)
+    doc["metadata"]["labels"] = {"kai.scheduler/preemptibility": "non-preemptible"}
+    assert normal(doc)["preemptible"] is False
+    doc["spec"]["preemptibility"] = "preemptible"
+    assert normal(doc)["preemptible"] is True
+
+
+def test_the_pods_of_a_podgroup_keep_to_its_node_pool() -> None:
+    doc = podgroup(minMember=2)
+    doc["metadata"]["labels"] = {"kai.scheduler/node-pool": "gpus"}
+    nodes = [node("free"), node("pooled", {"kai.scheduler/node-pool": "gpus"})]
+    (decision,) = phalanx.Cluster.from_manifests(nodes).place([doc, *pods(None, 2)])
+    assert decision.pod_sets == {"sample": {"pooled": 2}}
+
+
+def test_a_delay_that_is_annotated_is_told_not_to_be_considered() -> None:
+    doc = podgroup(minMember=1)
+    doc["metadata"]["annotations"] = {"kai.scheduler/preemption-delay": "2m"}
+    assert list(told(doc, pod("one"))) == ["metadata.annotations['kai.scheduler/preemption-delay']"]
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"), [("90s", 90), ("1m30s", 90), ("1h", 3600), ("1500ms", 2), ("1.5m", 90), ("3µs", 1)]
 )
@@ -532,7 +562,7 @@ def test_a_grace_period_without_end_is_told_not_to_be_considered(text: str) -> N
     assert list(told(doc, pod("one"))) == ["spec.stalenessGracePeriod"]
 
 
-@pytest.mark.parametrize("name", ["markUnschedulable", "schedulingBackoff", "preemptionDelay"])
+@pytest.mark.parametrize("name", ["markUnschedulable", "schedulingBackoff", "preemptionDelay", "minNonPreemptible"])
 def test_fields_that_are_not_considered_are_told(name: str) -> None:
     doc = podgroup(minMember=1)
     doc["spec"][name] = 1

@@ -8,10 +8,11 @@ from phalanx.dialects.kueue import guards, standing
 from phalanx.dialects.kueue.guards import MULTIKUEUE, PROVISIONING, Allowed, Why
 from phalanx.dialects.kueue.queues import AdmissionCheck, ClusterQueue
 from phalanx.dialects.levels import Levels
+from phalanx.dialects.reading import read_cluster
 from phalanx.model.problems import Problem
 from phalanx.model.queues import Flavor, Preemption, Queue, Quota
 from phalanx.model.topology import Topology
-from tests.dialects.manifests import field
+from tests.dialects.manifests import Doc, field, topology
 
 TAS = Flavor("tas", (("group", "tas"),), topology="default")
 PLAIN = Flavor("plain")
@@ -107,6 +108,38 @@ def test_what_a_queue_names_must_be_there_and_a_stopped_queue_says_so() -> None:
     condition = guards.condition(tuple(inactive(stopped)))
     assert condition["reason"] == "Stopped"
     assert all(word in condition["message"] for word in ("Hold", "gone", "lost"))
+
+
+@pytest.mark.parametrize(("queue", "lifted", "word"), GUARDED)
+def test_todays_kueue_accepts_all_four_and_so_does_reading(queue: ClusterQueue, lifted: Allowed, word: str) -> None:
+    assert inactive(queue, guards.TODAY) == []  # K-091
+    assert (word in str(guards.unbuilt({"team": queue}))) == (not queue.checks)
+
+
+def test_what_is_not_built_is_one_sentence_for_all_queues() -> None:
+    five = dict.fromkeys("abcde", IN_COHORT)
+    assert guards.unbuilt({**five, "f": PREEMPTING, "g": QUEUE}) == (
+        "read, and not acted on yet: a cohort (a, b, c and 2 more), preemption (f)"
+    )
+    assert guards.unbuilt({"g": QUEUE, "h": ELSEWHERE}) is None
+
+
+def test_reading_a_queue_with_a_topology_in_a_cohort_gives_that_sentence_and_no_guard() -> None:  # K-089, K-090
+    docs = [
+        topology("rack", name="default"),
+        kueues("ResourceFlavor", "tas", {"topologyName": "default", "nodeLabels": {"a": "b"}}),
+        kueues("ClusterQueue", "team", {
+            "cohort": "all", "preemption": {"withinClusterQueue": "LowerPriority"}, "resourceGroups": [
+                {"coveredResources": ["cpu"], "flavors": [
+                    {"name": "tas", "resources": [{"name": "cpu", "nominalQuota": 9}]}]}]}),
+    ]  # fmt: skip
+    assert [str(warning) for warning in read_cluster(docs).warnings] == [
+        "ClusterQueue: read, and not acted on yet: a cohort (team), preemption (team)"
+    ]
+
+
+def kueues(kind: str, name: str, spec: Doc) -> Doc:
+    return {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 # -- workloads ---------------------------------------------------------------------------------------------------

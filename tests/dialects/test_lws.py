@@ -22,7 +22,7 @@ from tests.dialects.manifests import (
     requests,
     topology,
 )
-from tests.dialects.shapes import broken, groups, normal, noted
+from tests.dialects.shapes import broken, groups, normal, noted, notes
 from tests.dialects.test_hostile import check
 
 REQUIRED, MODE = "phalanx.dev/topology-required", "phalanx.dev/gang-mode"
@@ -300,7 +300,9 @@ def test_of_kueues_levels_both_templates_need_one() -> None:  # K-038
 def test_an_exclusive_topology_holds_each_replica_and_says_what_it_does_not() -> None:
     doc = both({EXCLUSIVE: "topology/rack"})
     assert [one.root.required for one in requests(doc)] == [RACK, RACK]
-    assert noted(doc) == [f"metadata.annotations['{EXCLUSIVE}']"]
+    (only,) = notes(doc)
+    assert only.path == f"metadata.annotations['{EXCLUSIVE}']"
+    assert "not alone: other replicas of the set may be there too" in only.message
     whole = request(both({EXCLUSIVE: "topology/rack", REQUIRED: "block", MODE: "Gang"}))
     assert [group.required for group in whole.root.groups()] == [BLOCK, RACK, RACK]
     nested = groups(both({EXCLUSIVE: "topology/rack", REQUIRED: "zone"}, {REQUIRED: "host"}))
@@ -309,6 +311,69 @@ def test_an_exclusive_topology_holds_each_replica_and_says_what_it_does_not() ->
         ("domain", "replica"),
         ("main", "domain"),
     ]
+
+
+def test_a_field_that_no_release_has_is_answered_with_the_annotation() -> None:
+    found = problem(lws(groupPlacementPolicy={"type": "Colocated"}))
+    assert f"annotation {EXCLUSIVE} holds each replica" in found.message
+
+
+# ------------------------------------------------------------------------------------------------- spec.scheduling
+
+RACKS: Doc = {"schedulingConstraints": {"topology": [{"key": "topology/rack"}]}}
+AS_GANG: Doc = {"schedulingPolicy": {"gang": {}}}
+
+
+def least(doc: Doc) -> list[tuple[str | None, int]]:
+    return [(one.unit, sum(pods.min_count for pods in one.root.pod_sets())) for one in requests(doc)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, [("main[0]", 4), ("main[1]", 4)]),
+        ({"replica": {}}, [("main[0]", 4), ("main[1]", 4)]),
+        ({"replica": {"schedulingPolicy": {"gang": {"minCount": 4}}}}, [("main[0]", 4), ("main[1]", 4)]),
+        ({"replica": {"schedulingPolicy": {"basic": {}}}}, [("main[0]", 1), ("main[1]", 1)]),
+        (AS_GANG, [(None, 8)]),
+        ({"schedulingPolicy": {"basic": {}}}, [("main[0]", 1), ("main[1]", 1)]),
+    ],
+)
+def test_scheduling_says_which_pods_of_the_set_start_together(asked: Doc, expected: list[object]) -> None:
+    assert least(lws(scheduling=asked)) == expected
+
+
+def test_scheduling_bounds_the_set_or_each_replica() -> None:
+    whole = request(lws(scheduling={**AS_GANG, **RACKS}))
+    assert [group.required for group in whole.root.groups()] == [RACK, None, None]
+    each = requests(lws(scheduling={"replica": RACKS}))
+    assert [one.root.required for one in each] == [RACK, RACK]
+
+
+def test_scheduling_says_who_goes_together() -> None:
+    together: Doc = {"disruptionMode": {"all": {}}}
+    assert normal(lws(scheduling={**AS_GANG, **together}))["disruption"] == "Gang"
+    assert normal(lws(scheduling={"replica": together}, inner={"restartPolicy": "None"}))["disruption"] == "Group"
+
+
+@pytest.mark.parametrize(
+    ("doc", "path"),
+    [
+        (lws(scheduling={"replica": {"leader": {}}}), "spec.scheduling.replica.leader"),
+        (lws(scheduling={**AS_GANG, "replica": {"disruptionMode": {"all": {}}}}), "spec.scheduling.schedulingPolicy"),
+        (
+            lws(scheduling={"replica": {"schedulingPolicy": {"gang": {"minCount": 3}}}}),
+            "spec.scheduling.replica.schedulingPolicy.gang.minCount",
+        ),
+        (lws({EXCLUSIVE: "topology/rack"}, scheduling={}), f"metadata.annotations['{EXCLUSIVE}']"),
+        (lws({MODE: "Off"}, scheduling=AS_GANG), f"metadata.annotations['{MODE}']"),
+        (lws(startupPolicy="LeaderReady", scheduling=AS_GANG), "spec.scheduling.schedulingPolicy"),
+        (lws(scheduling={"gang": {}}), "spec.scheduling.gang"),
+        (lws(scheduling="Gang"), "spec.scheduling"),
+    ],
+)
+def test_scheduling_that_cannot_be_is_named_by_its_path(doc: Doc, path: str) -> None:
+    assert paths(doc) == [path]
 
 
 # -------------------------------------------------------------------------------------------------------- subgroups

@@ -157,3 +157,14 @@ def test_a_gang_that_its_own_job_names_is_the_one_that_counts() -> None:  # W-02
     made = gang({"name": "w", "minCount": 3}, queue="by-hand")
     made["metadata"]["ownerReferences"] = [owner]
     assert (one(made, doc).id, one(made, doc).queue) == ("serving/llm", "by-hand")
+
+
+def test_a_field_that_nobody_knows_makes_pods_different() -> None:  # W-214
+    pods = [pod("p0"), pod("p1", futureField={"slots": 2})]
+    assert len(sets(one(gang({"name": "w", "minCount": 2}), *pods))) == 2
+
+
+def test_command_env_and_mounted_configuration_leave_pods_equal() -> None:  # W-213
+    pods = [pod("p0"), pod("p1"), pod("p2", volumes=[{"name": "c", "configMap": {"name": "c"}}])]
+    pods[1]["spec"]["containers"][0] |= {"command": ["a"], "env": [{"name": "RANK", "value": "1"}]}
+    assert len(sets(one(gang({"name": "w", "minCount": 3}), *pods))) == 1

@@ -365,9 +365,23 @@ def test_a_limit_below_kais_quota_is_what_counts() -> None:
 def test_a_limit_that_is_not_written_allows_nothing_and_is_told() -> None:
     unlimited = share(-1, -1)
     document = doc(resources={"cpu": unlimited, "memory": unlimited, "gpu": share(8)})
-    assert told(kai.read, document) == ["spec.resources.gpu.limit"]
+    assert told(kai.read, document) == ["spec.resources"]
     assert good(kai.read, document).quotas == (Quota(None, GPU, 0, 0),)
     assert told(kai.read, doc()) == ["spec.resources"]
+
+
+def test_limits_that_are_not_written_are_one_warning_that_names_them() -> None:
+    at = field(doc(resources={"cpu": share(4), "memory": share(-1, -1), "gpu": share(8)}))
+    kai.read(at)
+    (warning,) = at.notes.warnings
+    assert warning.path == "spec.resources"
+    assert warning.message.startswith("limit is not written for cpu, gpu, ")
+
+
+def test_a_queue_of_one_node_pool_shares_out_all_nodes_and_says_so() -> None:
+    document = doc(resources={kind: share(-1, -1) for kind in ("cpu", "memory", "gpu")})
+    document["metadata"]["labels"] = {"kai.scheduler/node-pool": "gpus"}
+    assert told(kai.read, document) == ["metadata.labels['kai.scheduler/node-pool']"]
 
 
 @pytest.mark.parametrize(

@@ -187,8 +187,8 @@ def test_kinds_that_change_no_placement_are_a_warning(kind: str, api: str) -> No
 # ------------------------------------------------------------------------------------------- one thing, two documents
 
 
-def test_two_workloads_of_one_name_are_one_too_many() -> None:
-    found = read([named(job(), "llm", "serving"), gang(WORKERS)])
+def test_two_workloads_of_one_kind_and_name_are_one_too_many() -> None:
+    found = read([gang(WORKERS), gang(WORKERS)])
     assert [type(item) for item in found.items] == [Request, Invalid]
     assert [p.path for p in found.invalid[0].problems] == ["metadata.name"]
 
@@ -343,3 +343,14 @@ def test_a_group_all_of_whose_members_have_gone_elsewhere_goes_too() -> None:
     pods["labels"] = {"phalanx.dev/gang": "llm", "phalanx.dev/group": "w"}
     found = read([topology("t/z", "t/b", "t/r"), named(gang(WORKERS), "llm"), doc])
     assert ([r.id for r in found.requests], found.invalid) == (["default/llm"], ())
+
+
+def test_a_level_in_a_queue_without_a_topology_is_told() -> None:  # K-035
+    queue, cluster_queue, flavor, its_topology = flavored("research", "h100", "net")
+    del flavor["spec"]["topologyName"]
+    rack = {"kueue.x-k8s.io/podset-required-topology": "net/rack"}
+    found = read([queue, cluster_queue, flavor, its_topology, queued("research-local", **rack)])
+    assert any(
+        "no flavor of queue 'research' names a topology" in note.message for note in found.notes["default/train"]
+    )
+    assert not read([queue, cluster_queue, flavor, its_topology, queued("research-local")]).notes

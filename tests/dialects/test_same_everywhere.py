@@ -1,7 +1,7 @@
 """One workload written in every dialect that can say it: the same Request to the byte, and the same placement.
 
 Names are the only thing that differs, so they are replaced by numbers before comparing; so are the labels that
-controllers put on their pods.
+controllers put on their pods. How a gang is treated over time (its rules) has other defaults in other dialects.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from phalanx import Cluster
 from phalanx.dialects.reading import read
 from phalanx.model.nodes import PodShape
 from phalanx.model.request import Group, PodSet, Ranks, Request
+from phalanx.model.rules import Rules
 from tests.dialects.manifests import topology
 
 Doc = dict[str, Any]
@@ -269,7 +270,7 @@ def normal(request: Request) -> bytes:
     """A Request without its names and without the labels of its pods, as bytes."""
     names: dict[str, str] = {}
     root = _group(request.root, names)
-    return repr(replace(request, kind="", name="", unit=None, root=root)).encode()
+    return repr(replace(request, kind="", name="", unit=None, root=root, rules=Rules())).encode()
 
 
 def _number(name: str, names: dict[str, str]) -> str:

@@ -11,7 +11,7 @@ from phalanx.dialects.reading import read, read_workloads
 from phalanx.model.problems import Problem
 from phalanx.model.request import Request
 from tests.dialects.manifests import AROUND, BLOCK, RACK, Doc, node, pod_spec, topology
-from tests.dialects.shapes import broken, groups, normal, noted
+from tests.dialects.shapes import broken, groups, normal, noted, notes
 from tests.dialects.test_hostile import check
 
 REQUIRED, MODE = "phalanx.dev/topology-required", "phalanx.dev/gang-mode"
@@ -196,14 +196,15 @@ def test_who_waits_for_one_of_the_trainers_is_no_part_of_the_gang() -> None:
         "launcher": [("launcher", 1, 1)],
         "trainer": [("node", 4, 4)],
     }
-    assert noted(*docs) == [f"{TITLE}: spec.template.spec.replicatedJobs[1].dependsOn[0].name"]
+    waits = f"{TITLE}: spec.template.spec.replicatedJobs[1].dependsOn"
+    assert noted(*docs) == [f"{waits}[0].name", waits]
 
 
 def test_jobs_that_start_in_order_are_gangs_by_themselves() -> None:
     docs = [trainjob(), runtime(INITIALIZER, replicated("node"))]
     docs[1]["spec"]["template"]["spec"]["startupPolicy"] = {"startupPolicyOrder": "InOrder"}
     assert [(one.unit, sets(one)[0][2]) for one in requests(*docs)] == [("dataset-initializer", 1), ("node", 4)]
-    assert noted(*docs) == [f"{TITLE}: spec.template.spec.startupPolicy.startupPolicyOrder"]
+    assert set(noted(*docs)) == {f"{TITLE}: spec.template.spec.startupPolicy.startupPolicyOrder"}
 
 
 def test_in_mode_off_every_pod_starts_as_it_fits() -> None:
@@ -276,6 +277,22 @@ def test_a_changed_node_selector_decides_where_pods_go() -> None:
 def test_a_change_without_targets_is_for_all_jobs() -> None:
     found = selector(trainjob(podTemplateOverrides=[{"spec": CHANGE}]), mpi())
     assert all("h100" in text for text, _ in found.values())
+
+
+@pytest.mark.parametrize("name", ["podTemplateOverrides", "podSpecOverrides", "runtimePatches"])
+def test_a_change_below_the_trainer_is_said_to_belong_elsewhere(name: str) -> None:
+    doc = trainjob(trainer={name: [{"targetJobs": [{"name": "node"}], "spec": {"nodeSelector": {"a": "b"}}}]})
+    (only,) = notes(doc, runtime())
+    assert (only.path, only.allowed) == (f"spec.trainer.{name}", (f"spec.{name}",))
+    assert only.message == f"is not read here; it belongs to spec.{name}"
+
+
+def test_scheduling_of_the_runtimes_jobset_is_not_followed_and_that_is_said() -> None:
+    given = runtime()
+    given["spec"]["template"]["spec"]["scheduling"] = {"schedulingPolicy": {"basic": {}}}
+    (one,) = requests(trainjob(), given)
+    assert sets(one) == [("node", 4, 4)]
+    assert noted(trainjob(), given) == [f"{TITLE}: spec.template.spec.scheduling"]
 
 
 def test_a_change_to_a_job_that_is_not_there_is_a_problem() -> None:

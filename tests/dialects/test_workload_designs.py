@@ -374,7 +374,7 @@ def test_pods_that_are_not_as_many_as_their_group_says_are_told() -> None:
 
 def test_what_is_wrong_with_a_members_template_is_told_where_it_is_placed() -> None:
     (text,) = wrong(job(4, linked(cpu="100GB")), workload(gg(minCount=4)))
-    assert text.startswith("Job/train: spec.template.spec: containers[0].resources.requests.cpu: ")
+    assert text.startswith("Job/train: spec.template.spec.containers[0].resources.requests.cpu: ")
 
 
 @pytest.mark.parametrize(

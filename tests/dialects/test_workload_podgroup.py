@@ -16,6 +16,7 @@ from phalanx.model.request import Missing, Request
 from tests.dialects.manifests import AROUND, BLOCK, RACK, Doc, gang, node, paths, pod_spec, problem, request
 from tests.dialects.workload_manifests import found, job, placed, pod, said
 
+CLAIMS: Doc = {"resourceClaims": [{"name": "x"}]}
 REF = {"workloadName": "w", "templateName": "t"}
 BASIC: Doc = {"basic": {}}
 
@@ -448,3 +449,74 @@ def test_anything_ends_in_requests_or_problems(one: Doc, two: Doc, three: Doc) -
     for old in docs:
         for new in docs:
             changed(Field.of(old), Field.of(new))
+
+
+# ------------------------------------------------------------------------------------------- what members are told
+
+
+def test_what_is_wrong_with_the_pods_of_a_group_is_told_once_and_by_its_path() -> None:
+    pods = job(4, pod_spec(schedulingGroup={"podGroupName": "pg"}, **CLAIMS))
+    for docs in ([pods, podgroup()], [podgroup(), pods]):
+        (one,) = read_workloads(docs, AROUND).items
+        assert isinstance(one, Invalid)
+        assert [found.path for found in one.problems] == ["Job/train: spec.template.spec.resourceClaims"]
+
+
+def test_what_is_wrong_with_the_pods_of_a_tree_is_told_to_its_root() -> None:
+    pods = job(4, pod_spec(schedulingGroup={"podGroupName": "a"}, **CLAIMS))
+    others = job(4, pod_spec(schedulingGroup={"podGroupName": "b"}), name="other")
+    docs = [composite("root"), below("root", "a"), below("root", "b"), pods, others]
+    for given_docs in (docs, docs[::-1]):
+        (one,) = read_workloads(given_docs, AROUND).items
+        assert isinstance(one, Invalid) and one.name == "root"
+        assert [found.path for found in one.problems] == ["Job/train: spec.template.spec.resourceClaims"]
+
+
+def test_a_remark_about_the_pods_of_a_group_is_made_once() -> None:
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    pods = job(4, pod_spec(schedulingGroup={"podGroupName": "pg"}, volumes=[volume]))
+    found = read_workloads([podgroup(), pods], AROUND)
+    everything = [*found.warnings, *(note for notes in found.notes.values() for note in notes)]
+    assert [note.path for note in everything if "claim serving/c" in note.message] == [
+        "Job/train: spec.template.spec.volumes[0].persistentVolumeClaim.claimName"
+    ]
+
+
+# ------------------------------------------------------------------------------------- the reference to the template
+
+EARLY = {"workload": {"workloadName": "w", "podGroupTemplateName": "t"}}
+
+
+def test_the_designs_spelling_of_the_reference_is_read_with_a_warning() -> None:
+    pods = job(4, pod_spec(schedulingGroup={"podGroupName": "pg"}))
+    made_of_it = podgroup(podGroupTemplateRef=EARLY)
+    reading = found(workload(t("t")), made_of_it, pods)
+    assert [one.id for one in reading.requests] == ["serving/pg"]
+    (only,) = reading.notes["serving/pg"]
+    assert (only.path, only.allowed) == ("spec.podGroupTemplateRef", ("workloadRef",))
+    assert "is read as spec.workloadRef" in only.message
+    assert "made from it, is placed" in said(workload(t("t")), made_of_it, pods)
+
+
+def test_the_released_spelling_goes_before_the_designs() -> None:
+    both = podgroup(workloadRef=REF, podGroupTemplateRef={"workload": {"workloadName": "other"}})
+    pods = job(4, pod_spec(schedulingGroup={"podGroupName": "pg"}))
+    assert "is not read beside spec.workloadRef" in said(workload(t("t")), both, pods)
+    assert [one.id for one in found(workload(t("t")), both, pods).requests] == ["serving/pg"]
+
+
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        ({"workload": {"podGroupTemplateName": "t"}}, "spec.podGroupTemplateRef.workload.workloadName"),
+        ({"workload": {"workloadName": "w"}}, "spec.podGroupTemplateRef.workload.podGroupTemplateName"),
+        ({"workload": "w"}, "spec.podGroupTemplateRef.workload"),
+    ],
+)
+def test_the_designs_spelling_is_whole_too(written: Doc, path: str) -> None:
+    assert path in paths(podgroup(podGroupTemplateRef=written))
+
+
+def test_a_parent_is_content_with_the_designs_spelling() -> None:
+    child = podgroup("a", parentCompositePodGroupName="root", podGroupTemplateRef=EARLY)
+    assert not read_workloads([composite("root", tree_of(1)), child], AROUND).invalid

@@ -25,6 +25,12 @@ def load(sources: Sequence[str]) -> list[Any]:
     return docs
 
 
+def text(source: str) -> str:
+    """The whole text of one file, or of standard input."""
+    title = "standard input" if source == STDIN else source
+    return _text(_bytes(source, title), title)
+
+
 def _is_answer(doc: dict[str, Any]) -> bool:
     """Whether a document is what ``place -o json`` printed: kept beside manifests it is not one of them."""
     return str(doc.get("schema", "")).startswith("phalanx.dev/decisions/") and "kind" not in doc
@@ -46,10 +52,10 @@ def _opened(source: str) -> list[str]:
 
 def _documents(source: str) -> list[Any]:
     title = "standard input" if source == STDIN else source
-    text = _text(_bytes(source, title), title)
-    docs = _as_json(text, title)
+    found = text(source)
+    docs = _as_json(found, title)
     if docs is None:
-        docs = _as_yaml(text, title)
+        docs = _as_yaml(found, title)
     if not docs:
         raise Failed(f"{title}: nothing in it; expected Kubernetes manifests as YAML or JSON")
     for number, doc in enumerate(docs, 1):

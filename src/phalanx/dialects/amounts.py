@@ -21,6 +21,11 @@ def of(at: Field) -> Amounts:
     return amounts
 
 
+def quantity(at: Field) -> int | None:
+    """Nano-units of the quantity here; None where nothing, or nothing good, is written."""
+    return _parsed(at) if at.present else None
+
+
 def _parsed(at: Field) -> int | None:
     parsed = resources.parse(at.value, "")  # the path is made only for a complaint: it costs more than parsing
     if isinstance(parsed, Problem):

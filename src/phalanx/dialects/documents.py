@@ -1,9 +1,11 @@
-"""Documents sorted by what they are: lists opened, kinds recognised, versions checked."""
+"""Documents sorted by what they are: lists opened, kinds recognised, versions checked, strangers named."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import Enum
 
+from phalanx.dialects.fields import Field
 from phalanx.model.problems import Problem, shown
 
 DOCUMENTS_MAX = 2_000_000  # aliases in YAML can make a short list of lists look endless
@@ -19,6 +21,7 @@ class Role(Enum):
     UNREAD = "something to place that is not read yet"
     LATER = "known, and not used yet"
     OTHER = "nothing to do with placement"
+    UNKNOWN = "a kind that nobody knows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,11 @@ class Document:
     @property
     def title(self) -> str:
         return f"{self.kind}/{self.name}"
+
+    def called(self, qualifier: str | None) -> str:
+        """The id of a workload: ``namespace/name``, with what tells it from others of that name before it."""
+        plain = f"{self.namespace}/{self.name}"
+        return plain if qualifier is None else f"{qualifier}/{plain}"
 
 
 OURS = "phalanx.dev"
@@ -81,6 +89,7 @@ _READ: dict[tuple[str, str], tuple[Role, tuple[str, ...]]] = {
     ("apps", "StatefulSet"): (Role.WORKLOAD, ("v1",)),
     ("apps", "Deployment"): (Role.WORKLOAD, ("v1",)),
     ("apps", "ReplicaSet"): (Role.WORKLOAD, ("v1",)),
+    ("", "ReplicationController"): (Role.WORKLOAD, ("v1",)),
     ("jobset.x-k8s.io", "JobSet"): (Role.WORKLOAD, ("v1alpha2", "v1")),  # X-36
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (Role.WORKLOAD, ("v1",)),
     ("kubeflow.org", "MPIJob"): (Role.WORKLOAD, ("v2beta1", "v1")),
@@ -103,13 +112,41 @@ _READ: dict[tuple[str, str], tuple[Role, tuple[str, ...]]] = {
 }
 WORKLOAD_KINDS = tuple(dict.fromkeys(kind for (_, kind), (role, _) in _READ.items() if role is Role.WORKLOAD))
 
-_LATER = {("kueue.x-k8s.io", "WorkloadPriorityClass")}
+_LATER = {
+    ("kueue.x-k8s.io", "WorkloadPriorityClass"), ("kueue.x-k8s.io", "MultiKueueConfig"),
+    ("kueue.x-k8s.io", "MultiKueueCluster"), ("kueue.x-k8s.io", "ProvisioningRequestConfig"),
+    ("autoscaling.x-k8s.io", "ProvisioningRequest"), ("resource.k8s.io", "ResourceClaim"),
+    ("resource.k8s.io", "ResourceClaimTemplate"), ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "ResourceSlice"), ("storage.k8s.io", "StorageClass"), ("node.k8s.io", "RuntimeClass"),
+    ("", "LimitRange"), ("", "ResourceQuota"),
+}  # fmt: skip
 
 # Kinds that make pods, by name alone, and that nobody reads: their pods may name a Gang (W-017).
 _UNREAD = {
-    "ReplicationController", "LeaderWorkerSetGroup", "PodGang", "PodCliqueSet", "Workload", "PodGroup",
-    "SparkApplication", "AppWrapper", "Notebook", "InferenceService",
+    "LeaderWorkerSetGroup", "PodGang", "PodCliqueSet", "Workload", "PodGroup", "SparkApplication",
+    "ScheduledSparkApplication", "AppWrapper", "Notebook", "InferenceService", "DisaggregatedSet", "MXJob",
+    "Workflow", "CronWorkflow", "PipelineRun", "TaskRun",
 }  # fmt: skip
+
+# What everybody has, and placement does not ask for; the rest of it by API group.
+_APART = {
+    "Service", "Endpoints", "ConfigMap", "Secret", "Namespace", "ServiceAccount", "Event", "PodTemplate",
+    "ControllerRevision", "DaemonSet",
+}  # fmt: skip
+_APART_GROUPS = {
+    "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io",
+    "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io",
+    "gateway.networking.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
+    "kustomize.config.k8s.io", "monitoring.coreos.com", "cert-manager.io",
+}  # fmt: skip
+_HOLD_TEMPLATES = {"Task", "ClusterTask", "Pipeline", "WorkflowTemplate", "ClusterWorkflowTemplate", "ServingRuntime",
+                   "ClusterServingRuntime"}  # others make pods of them  # fmt: skip
+
+_SEARCH_DEPTH = 8  # how far below the top a pod template is looked for in a kind nobody knows
+_SEARCH_WORK = 2_000  # and in how many entries
+
+_WAY_OUT = "; a Gang whose name its pods carry as label phalanx.dev/gang is all it takes"
+_DAEMONS = "DaemonSet is not placed: every node runs its pods, which count where they are among the documents"
 
 
 # -- opening lists -----------------------------------------------------------------------------------------------
@@ -190,26 +227,46 @@ def _role(group: str, kind: str, value: Mapping[object, object]) -> Role:
         return _READ[group, kind][0]
     if (group, kind) in _LATER:
         return Role.LATER
-    if kind in _UNREAD or (kind != "DaemonSet" and _makes_pods(value)):
+    if kind in _UNREAD or group == OURS or kind in WORKLOAD_KINDS:
         return Role.UNREAD
-    if group == OURS or kind in WORKLOAD_KINDS:
-        return Role.UNREAD
-    return Role.OTHER
+    if kind in _APART or group in _APART_GROUPS or kind in _HOLD_TEMPLATES:
+        return Role.OTHER
+    return Role.UNREAD if _makes_pods(value) else Role.UNKNOWN
 
 
 def _makes_pods(value: Mapping[object, object]) -> bool:
-    """Whether an object of a kind nobody told us about holds a pod template where most do."""
-    spec = value.get("spec")
-    template = spec.get("template") if isinstance(spec, dict) else None
-    inner = template.get("spec") if isinstance(template, dict) else None
-    return isinstance(inner, dict) and "containers" in inner
+    """Whether an object of a kind nobody told us about holds a pod template somewhere: level by level, with an end."""
+    layer: list[object] = [value.get("spec")]
+    work = 0
+    for _ in range(_SEARCH_DEPTH):
+        if any(_is_pod_spec(one) for one in layer):
+            return True
+        below: list[object] = []
+        for one in layer:
+            held = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+            work += len(held)
+            if work > _SEARCH_WORK:
+                return False
+            below.extend(held)
+        layer = below
+    return False
+
+
+def _is_pod_spec(value: object) -> bool:
+    containers = value.get("containers") if isinstance(value, dict) else None
+    return isinstance(containers, list) and any(isinstance(one, dict) for one in containers[:1])
+
+
+def _versions(kind: str, group: str | None = None) -> tuple[str, ...]:
+    """The apiVersions in which a kind is read: of one API group, or of all."""
+    homes = [g for g, k in _READ if k == kind and group in (None, g)]
+    return tuple(f"{g}/{v}" if g else v for g in homes for v in _READ[g, kind][1])
 
 
 def _wrong_version(api: object, group: str, version: str, kind: str) -> Problem | None:
     """A Problem for a kind we read, in a version we do not."""
-    homes = [g for g, k in _READ if k == kind]
-    good = tuple(f"{g}/{v}" if g else v for g in homes for v in _READ[g, kind][1])
-    if not homes or (version and group not in homes) or (version and version in _READ[group, kind][1]):
+    good = _versions(kind, group if version else None)
+    if not good or (version and version in _READ[group, kind][1]):
         return None
     return Problem("apiVersion", shown(api), good, f"{shown(api)!r} is not a version of {kind} that is read")
 
@@ -220,3 +277,41 @@ def _metadata(value: Mapping[object, object], key: str) -> str:
     if not isinstance(found, str):
         return ""
     return found if len(found) <= _NAME_MAX and found.isprintable() else str(shown(found))
+
+
+# -- kinds that nobody reads -------------------------------------------------------------------------------------
+
+
+def passed_over(doc: Document) -> Problem | None:
+    """Why a document is neither state nor a workload; None when it is."""
+    if doc.role is Role.LATER:
+        return Problem(doc.title, doc.kind, (), f"{doc.kind} is known but not used yet")
+    if doc.role is Role.OTHER:
+        beside = f"{doc.kind} has nothing to do with placement and is ignored"
+        return Problem(doc.title, doc.kind, (), _DAEMONS if doc.kind == "DaemonSet" else beside)
+    if doc.role is Role.UNKNOWN:
+        close = _meant(doc)
+        return Problem(doc.title, doc.kind, close, f"{_called(doc)} is not known and is ignored{_asking(close)}")
+    return None
+
+
+def refuse(doc: Document, at: Field) -> None:
+    """Notes the Problem of a kind that makes pods and is not read: what was probably meant, and the way out. (W-017)"""
+    elsewhere = _versions(doc.kind)
+    hint = f"; {doc.kind} is read as {', '.join(elsewhere)}" if elsewhere else _asking(_meant(doc))
+    at.at("kind").wrong(f"kind {_called(doc)} is not read{hint}{_WAY_OUT}", WORKLOAD_KINDS)
+
+
+def _meant(doc: Document) -> tuple[str, ...]:
+    """The kind of the same API group that was probably meant, where there is one."""
+    kinds = {kind.lower(): kind for group, kind in _READ if group == doc.group and kind != doc.kind}
+    close = get_close_matches(doc.kind[:80].lower(), kinds, n=1, cutoff=0.8)
+    return (kinds[close[0]],) if close else ()
+
+
+def _called(doc: Document) -> str:
+    return f"{doc.kind[:80]} ({doc.group[:80]})" if doc.group else doc.kind[:80]
+
+
+def _asking(close: tuple[str, ...]) -> str:
+    return f"; did you mean {close[0]}?" if close else ""

@@ -124,6 +124,18 @@ class Field:
         """The same place with notes of its own, for readers whose complaints count for less."""
         return Field(self.value, Notes(), self._parent, self._key)
 
+    def told_to(self, notes: Notes, title: str) -> "Field":
+        """The same place, told of in the notes of another document, under the title of the one it stands in."""
+        keys: list[str | int] = []
+        here: Field | None = self
+        while here is not None and here._parent is not None:
+            keys.append(here._key)
+            here = here._parent
+        made = Field.of(None, notes, title)
+        for key in reversed(keys):
+            made = Field(None, notes, made, key)
+        return made.meaning(self.value)
+
     def mapping(self) -> bool:
         """Whether this is a mapping; anything else but nothing is a Problem."""
         if self.present and not isinstance(self.value, dict):
@@ -220,12 +232,13 @@ class Field:
     def integer(self, default: Default, low: int = 0, high: int = INT_MAX) -> int | Default:
         if not self.present:
             return default
+        allowed = (f"{low} or more" if high == INT_MAX else f"{low} to {high}",)
         if isinstance(self.value, bool) or not isinstance(self.value, int):
-            self.mistaken("is not a whole number")
+            self.mistaken("is not a whole number", allowed)
             return default
         if low <= self.value <= high:
             return self.value
-        self.mistaken(f"is not between {low} and {high}" if self.value >= low else f"is less than {low}")
+        self.mistaken(f"is not between {low} and {high}" if self.value >= low else f"is less than {low}", allowed)
         return default
 
     def flag(self, default: Default) -> bool | Default:

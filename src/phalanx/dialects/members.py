@@ -4,6 +4,7 @@ A user-made Gang, Workload or PodGroup often says no more than how many pods bel
 stands in the pods themselves, or in the Job that makes them.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,15 @@ from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.problems import Problem
 from phalanx.model.request import Missing
 
-Numbered = Mapping[str, object]
+# Fields of a pod's spec that decide nothing about its place, or do so in its shape. Any other makes pods different.
+_TOLD_APART_ELSEWHERE = frozenset({
+    "affinity", "containers", "initContainers", "ephemeralContainers", "nodeName", "nodeSelector", "overhead",
+    "priority", "priorityClassName", "preemptionPolicy", "tolerations", "topologySpreadConstraints", "volumes",
+    "hostNetwork", "hostname", "subdomain", "restartPolicy", "serviceAccount", "serviceAccountName", "schedulerName",
+    "schedulingGates", "schedulingGroup", "workload", "workloadRef", "terminationGracePeriodSeconds", "dnsPolicy",
+    "dnsConfig", "securityContext", "imagePullSecrets", "automountServiceAccountToken", "enableServiceLinks",
+    "activeDeadlineSeconds", "hostAliases", "readinessGates", "setHostnameAsFQDN", "shareProcessNamespace",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +110,19 @@ def _of_entry(entry: Entry) -> list[Shape]:
 
 
 def _key(template: object, namespace: str, around: Surroundings) -> object:
-    """What makes two pods equal to a scheduler: everything but their labels. (W-212, W-213, W-214)"""
-    return replace(podspec.read(Field.of(template).aside(), namespace, around), labels=())
+    """What makes two pods equal to a scheduler: all it looks at but their labels, and every field it does not know.
+    (W-212, W-213, W-214)"""
+    at = Field.of(template).aside()
+    unknown = tuple((key, _text(one.value)) for key, one in at.at("spec").entries() if key not in _TOLD_APART_ELSEWHERE)
+    return replace(podspec.read(at, namespace, around), labels=()), unknown
+
+
+def _text(given: object) -> str:
+    """A value as text, to be compared; one that is too deep to be written is like no other."""
+    try:
+        return json.dumps(given, sort_keys=True, default=repr)
+    except (RecursionError, TypeError, ValueError):
+        return f"#{id(given)}"
 
 
 def pods_of(found: Sequence[Shape], least: int) -> dict[str, object]:

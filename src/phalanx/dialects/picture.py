@@ -37,7 +37,13 @@ def read(docs: list[Document]) -> ClusterReading:
     queues = queueing.read(state, tuple(topologies), clerk)
     return ClusterReading(
         Snapshot(tuple(nodes.values()), tuple(topologies.values()), tuple(pods), queues=queues),
-        replace(around, topologies=tuple(topologies.values()), default_topology=_default(state, clerk), queues=queues),
+        replace(
+            around,
+            topologies=tuple(topologies.values()),
+            default_topology=_default(state, clerk),
+            refused_topologies=tuple(doc.name for doc in docs if _is_topology(doc) and doc.name not in topologies),
+            queues=queues,
+        ),
         tuple(clerk.problems),
         tuple(clerk.warnings),
     )
@@ -67,7 +73,7 @@ def _nodes(docs: list[Document], clerk: Clerk) -> dict[str, Node]:
 def _topologies(docs: list[Document], clerk: Clerk) -> dict[str, Topology]:
     found: dict[str, Topology] = {}
     for doc in docs:
-        if doc.kind != "Topology" or doc.group not in TOPOLOGY_GROUPS:
+        if not _is_topology(doc):
             continue
         at = clerk.opened(doc)
         topology = clusterstate.topology(at, doc.group)
@@ -76,6 +82,10 @@ def _topologies(docs: list[Document], clerk: Clerk) -> dict[str, Topology]:
         if found.setdefault(topology.name, topology) != topology:  # one Topology in two dialects is no clash
             clerk.repeated(doc)
     return found
+
+
+def _is_topology(doc: Document) -> bool:
+    return doc.kind == "Topology" and doc.group in TOPOLOGY_GROUPS
 
 
 def _default(docs: list[Document], clerk: Clerk) -> str | None:

@@ -1,10 +1,11 @@
 """Workloads with several pod templates: what their pod sets say of each other.
 
 Kueue's ``podset-group-name`` holds two pod sets in one domain; of a workload some of whose templates carry Kueue's
-wishes every one must (K-038); KAI cuts a pod set into segments. Kinds with one template need none of this.
+wishes every one must (K-038); KAI cuts a pod set into segments. Kinds with one template need of this only the node
+pool.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from phalanx.dialects import links, outline, wishes
@@ -13,6 +14,7 @@ from phalanx.dialects.outline import Entry
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.dialects.wishes import Wish
 
+NODE_POOL = "kai.scheduler/node-pool"
 SEGMENT_SIZE = "kai.scheduler/segment-size"
 SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
 SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
@@ -85,6 +87,44 @@ def suspended(metadata: Field, suspend: Field) -> object:
     """Whether the owner keeps a workload back. In a queue it is the queue that suspends, which says nothing."""
     queued = any(metadata.at("labels", key).present for key in (wishes.QUEUE, wishes.KUEUE_QUEUE))
     return False if queued and suspend.flag(False) else suspend
+
+
+# -- node pools --------------------------------------------------------------------------------------------------
+
+
+def in_pool(entries: Sequence[Entry], metadata: Field) -> list[Entry]:
+    """The entries with KAI's node pool, a label of the workload or else of its pods, as a node selector.
+
+    A pool is the nodes that carry the same label, under the key that KAI uses unless it is told another. That pods
+    without a pool keep off the nodes of all pools is a matter of KAI's shards and not followed.
+    """
+    return [_pooled(entry, metadata.at("labels", NODE_POOL)) for entry in entries]
+
+
+def _pooled(holder: Entry, of_workload: Field) -> Entry:
+    """A group, or a class of one, whose pods keep to the pool."""
+    template, classes = holder.get("template"), holder.get("podClasses")
+    made = dict(holder)
+    if isinstance(template, Mapping):
+        made["template"] = _selecting(template, of_workload)
+    if isinstance(classes, list):
+        made["podClasses"] = [_pooled(one, of_workload) for one in classes]
+    return made
+
+
+def _selecting(template: Mapping[str, object], of_workload: Field) -> Mapping[str, object]:
+    pods = Field.of(dict(template))
+    own, spec = pods.at("metadata", "labels", NODE_POOL), pods.at("spec")
+    pool = first(of_workload, own)
+    name = pool.text("")
+    if not name or not isinstance(spec.value, dict):
+        return template
+    if own.aside().text(name) != name:
+        own.warn(f"is another node pool than {pool.path}, which is followed")
+    selector = spec.at("nodeSelector")
+    if selector.at(NODE_POOL).aside().text(name) != name:
+        selector.at(NODE_POOL).mistaken(f"is another node pool than {pool.path}; no node is in both")
+    return {**template, "spec": {**dict(spec.entries()), "nodeSelector": {**dict(selector.entries()), NODE_POOL: pool}}}
 
 
 # -- segments ----------------------------------------------------------------------------------------------------

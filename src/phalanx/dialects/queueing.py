@@ -41,7 +41,8 @@ class _Found:
 
 
 def read(docs: list[Document], topologies: tuple[str, ...], clerk: Clerk) -> Queues:
-    """All queues there are. A ClusterQueue that Kueue would not use is a warning that says why not."""
+    """All queues there are. A ClusterQueue that Kueue would not use is a warning that says why not; one more names
+    all that ClusterQueues have and nobody here acts on yet."""
     found = _Found()
     for doc in docs:
         kind = (doc.home, doc.kind)
@@ -78,8 +79,11 @@ def _keep(found: dict[str, Value], doc: Document, value: Value, at: Field, clerk
 
 def _warn_of_inactive(found: _Found, topologies: tuple[str, ...], clerk: Clerk) -> None:
     for name, queue in found.cluster_queues.items():
-        for why in guards.inactive(queue, found.flavors, topologies, found.checks):
+        for why in guards.inactive(queue, found.flavors, topologies, found.checks, guards.TODAY):
             clerk.warnings.append(Problem(f"ClusterQueue/{name}", name, (), f"inactive ({why.reason}): {why.message}"))
+    unbuilt = guards.unbuilt(found.cluster_queues)
+    if unbuilt is not None:
+        clerk.warnings.append(Problem("ClusterQueue", None, (), unbuilt))
     for flavor in found.flavors.values():
         for why in guards.flavor_inactive(flavor, topologies):
             clerk.warnings.append(Problem(f"Flavor/{flavor.name}", flavor.topology, topologies, why.message))

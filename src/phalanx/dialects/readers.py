@@ -35,6 +35,7 @@ MAKERS: Mapping[Kind, Reader] = {
     ("apps", "StatefulSet"): statefulset.read,
     ("apps", "Deployment"): deployment.read,
     ("apps", "ReplicaSet"): replicaset.read,
+    ("", "ReplicationController"): replicaset.read_controller,
     ("jobset.x-k8s.io", "JobSet"): jobset.read,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): lws.read,
     ("kubeflow.org", "MPIJob"): mpijob.read,

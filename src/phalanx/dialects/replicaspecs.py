@@ -165,15 +165,17 @@ def workload(doc: Field, around: Surroundings, parts: Sequence[Part], together: 
         doc.at("spec").warn("wants no pods now; nothing is placed")
         return None
     templates = [template for one in parts for template in one.templates]
+    on_pods = [one.at("metadata") for one in templates]
     podsets.check_kueue(templates)
     whole = {
-        "queue": podsets.first(wishes.queue(metadata), scheduling.at("queue")),
+        "queue": podsets.first(wishes.queue(metadata), scheduling.at("queue"), wishes.queue(metadata, on_pods)),
         "priorityClassName": podsets.first(scheduling.at("priorityClass"), *podsets.priority_class(templates)),
+        "preemptible": wishes.preemptible(metadata, on_pods),
         "suspend": podsets.suspended(metadata, doc.at("spec", "runPolicy", "suspend")),
         "scheduleTimeoutSeconds": scheduling.at("scheduleTimeoutSeconds"),
-        "topologyName": wishes.topology_name(metadata, [one.at("metadata") for one in templates]),
+        "topologyName": wishes.topology_name(metadata, on_pods),
         **wishes.of_object(metadata, around.topologies),
         "policy": "Gang" if together else "Basic",
-        "podGroups": podsets.together(parts),
+        "podGroups": podsets.in_pool(podsets.together(parts), metadata),
     }
     return Outline(str(doc.at("kind").value), namespace, name, whole)

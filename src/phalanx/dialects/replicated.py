@@ -7,7 +7,7 @@ as it says itself, within the autoscaler's bounds, and its group knows how far i
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phalanx.dialects import outline, wishes
+from phalanx.dialects import outline, podsets, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobspec import PODS_MAX
 from phalanx.dialects.outline import Outline
@@ -46,6 +46,7 @@ def check(doc: Field, kind: str, *fields: str) -> None:
     spec.typos(*_READ, *fields)
     wishes.check_our_keys(doc.at("metadata"), *wishes.on_object())
     wishes.check_our_keys(template.at("metadata"), *wishes.on_template())
+    wishes.refuse_group_name(template.at("metadata"))
     _check_template(template, kind)
     _check_selector(spec, kind)
 
@@ -138,9 +139,17 @@ def free(doc: Field, kind: str, around: Surroundings, wanted: Replicas) -> Outli
     holds for those that are placed.
     """
     wish = of_template(doc, around)
+    warn_of_minimum(doc, f"the pods of a {kind} start as they fit")
     together = wishes.mode(doc.at("metadata"), "Gang", "Off") == "Gang"
     least = wanted.count if together else outline.least_alone(wish)
     return whole(doc, kind, around, wanted, {"minCount": least, **wish})
+
+
+def warn_of_minimum(doc: Field, why: str) -> None:
+    """Where KAI's minimum of pods that start together says nothing."""
+    for key in wishes.MIN_MEMBERS:
+        if doc.at("metadata", "annotations", key).present:
+            doc.at("metadata", "annotations", key).warn(f"is not considered: {why}")
 
 
 def of_template(doc: Field, around: Surroundings) -> Wish:
@@ -160,10 +169,11 @@ def whole(doc: Field, kind: str, around: Surroundings, wanted: Replicas, more: M
         "template": outline.template(template),
     }
     spec = {
-        "queue": wishes.queue(metadata),
+        "queue": wishes.queue(metadata, [template.at("metadata")]),
         "priorityClassName": template.at("spec", "priorityClassName"),
+        "preemptible": wishes.preemptible(metadata, [template.at("metadata")]),
         "topologyName": wishes.topology_name(metadata, [template.at("metadata")]),
         **wishes.of_object(metadata, around.topologies),
-        "podGroups": [group],
+        "podGroups": podsets.in_pool([group], metadata),
     }
     return Outline(kind, namespace, name, spec)

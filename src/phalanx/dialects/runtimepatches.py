@@ -28,6 +28,14 @@ class Patch:
         return not self.jobs or any(name.value == job for name in self.jobs)
 
 
+def check_place(doc: Field) -> None:
+    """A word about changes that stand below ``trainer``, where nobody looks for them."""
+    for name in ("podTemplateOverrides", "podSpecOverrides", "runtimePatches"):
+        at = doc.at("spec", "trainer", name)
+        if at.present:
+            at.warn(f"is not read here; it belongs to {doc.at('spec', name).path}", (f"spec.{name}",))
+
+
 def of_pods(doc: Field, jobs: Sequence[str]) -> list[Patch]:
     """All changes to pods that a TrainJob asks for; a Problem for each of a job that the runtime has not."""
     spec = doc.at("spec")

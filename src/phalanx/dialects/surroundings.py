@@ -42,6 +42,7 @@ class Surroundings:
     priorities: Mapping[str, int] = field(default_factory=dict)
     default_priority: int = 0
     default_topology: str | None = None  # of those who name none, where several exist
+    refused_topologies: tuple[str, ...] = ()  # given, and wrong
     queues: Queues = Queues()
     neighbours: Neighbours = NOBODY
     expand: Callable[[Field], Outline | None] = _nothing

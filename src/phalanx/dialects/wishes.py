@@ -1,7 +1,8 @@
 """Wishes written as annotations on workloads that have no fields for them: ours, Kueue's and KAI's.
 
 They nest by where they stand: on the top object they bound the whole workload, on a JobSet's Job template each Job,
-on the pod template the pod set. Kueue's stand on the pod template only, KAI's on the top object only, ours on all.
+on the pod template the pod set. Kueue's stand on the pod template only, ours on all. KAI's stand on the top object, and
+on the Job template of a JobSet; the name of the topology, which its segments need, on the pod template too.
 Two carriers on one object that disagree: ours, then Kueue's, then KAI's, with a warning (X-29).
 
 Each function gives the part of a normal form that the annotations stand for (see ``outline``): the ``topology`` and
@@ -21,7 +22,12 @@ GANG = "phalanx.dev/gang"
 QUEUE = "phalanx.dev/queue"
 KUEUE_QUEUE = "kueue.x-k8s.io/queue-name"
 KAI_QUEUE = "kai.scheduler/queue"
+QUEUES = (QUEUE, KUEUE_QUEUE, KAI_QUEUE)  # the first that names one is followed
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+MIN_MEMBERS = ("kai.scheduler/batch-min-member", "kai.scheduler/min-member")  # the latter on StatefulSets of KAI's
+PREEMPTIBILITY = "kai.scheduler/preemptibility"
+SEMI = "semi-preemptible"
+PREEMPTIBILITIES = ("preemptible", "non-preemptible", SEMI)
 MODES = ("Off", "Gang", "ReplicatedGang")
 
 _OUR_PREFIX = "phalanx.dev/"
@@ -33,6 +39,10 @@ _SLICE_LEVEL = "kueue.x-k8s.io/podset-slice-required-topology"
 _SLICE_SIZE = "kueue.x-k8s.io/podset-slice-size"
 _SLICE_LAYERS = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
 GROUP_NAME = "kueue.x-k8s.io/podset-group-name"
+_UNREAD = (  # as a label or an annotation
+    "kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/priority-class", "kai.scheduler/preemption-delay",
+    "kai.scheduler/staleness-grace-period",
+)  # fmt: skip
 _LAYERS_MAX = 3
 _JSON_MAX = 4096
 
@@ -63,8 +73,8 @@ _KUEUE_READ = (KUEUE.required, KUEUE.preferred, _UNCONSTRAINED, *_KUEUE_SLICES, 
 
 def topology_name(top: Field, templates: Sequence[Field] = ()) -> Field:
     """The topology named on the object or on one of its templates; all that name one must name the same."""
-    keys = [(top, OURS.topology), *((metadata, OURS.topology) for metadata in templates), (top, KAI.topology)]
-    named = [metadata.at("annotations", key) for metadata, key in keys]
+    carriers = (OURS, KAI)
+    named = [at.at("annotations", carrier.topology) for carrier in carriers for at in (top, *templates)]
     given = [at for at in named if at.present]
     for other in given[1:]:
         if _differ(other.value, given[0].value):
@@ -84,11 +94,8 @@ def of_object(metadata: Field, topologies: Sequence[Topology]) -> Wish:
 
 
 def of_job_template(metadata: Field, topologies: Sequence[Topology]) -> Wish:
-    """``topology`` of a template for Jobs (of a JobSet): ours, which bounds each Job. (X-29, K-011)"""
-    notes = metadata.at("annotations")
-    _refuse_kai(notes)
-    _refuse_kueue(notes)
-    return _first(notes, topologies, (OURS,))
+    """``topology`` of a template for Jobs (of a JobSet): ours or KAI's, which bounds each Job. (X-29, K-011)"""
+    return of_object(metadata, topologies)
 
 
 def of_template(metadata: Field, topologies: Sequence[Topology]) -> Wish:
@@ -111,9 +118,8 @@ def asked(top: Field, templates: Sequence[Field]) -> bool:
     """Whether annotations or a queue label say that the pods are wanted together: a level, slices or a queue."""
     keys = (OURS.required, OURS.preferred, KUEUE.required, KUEUE.preferred, _UNCONSTRAINED, *_KUEUE_SLICES)
     near = [metadata.at("annotations", key) for metadata in (top, *templates) for key in keys]
-    near += [top.at("annotations", key) for key in (KAI.required, KAI.preferred, MIN_PARALLELISM)]
-    queued = [top.at("labels", key) for key in (QUEUE, KUEUE_QUEUE)]
-    return any(at.present for at in (*near, *queued))
+    near += [top.at("annotations", key) for key in (KAI.required, KAI.preferred, MIN_PARALLELISM, *MIN_MEMBERS)]
+    return any(at.present for at in (*near, *_queues(top, templates)))
 
 
 def group_name(metadata: Field) -> Field:
@@ -135,7 +141,7 @@ def _check_kai(notes: Field) -> None:
 
 
 def _refuse_kai(notes: Field) -> None:
-    for key in (KAI.required, KAI.preferred, KAI.topology):
+    for key in (KAI.required, KAI.preferred):
         if notes.at(key).present:
             notes.at(key).wrong(f"{key} belongs on the workload's own metadata.annotations")
 
@@ -233,23 +239,54 @@ def number(at: Field) -> Field:
 # -- other keys --------------------------------------------------------------------------------------------------
 
 
-def least_parallelism(metadata: Field, count: int) -> Field:
-    """Kueue's partial admission: how few pods would do; all of them when it says nothing."""
-    at = metadata.at("annotations", MIN_PARALLELISM)
-    least = number(at).value
-    if isinstance(least, int) and least > count:
-        at.mistaken(f"is more than the {count} pods of the Job")
-    return at.meaning(min(least, count) if isinstance(least, int) else count)
+def least_members(metadata: Field, count: int, of_what: str, keys: Sequence[str] = MIN_MEMBERS) -> Field:
+    """How few of ``count`` would do, by the first of these annotations that is given; all of them when none is.
+
+    KAI's minimum counts pods on a Job, on the Job template of a JobSet (of each Job) and on a StatefulSet; on a JobSet
+    it counts replicated jobs. Kueue's partial admission is for Jobs.
+    """
+    named = [metadata.at("annotations", key) for key in keys]
+    given = [at for at in named if at.present]
+    numbers = [number(at).value for at in given]
+    for at, least in zip(given, numbers, strict=True):
+        if isinstance(least, int) and least > count:
+            at.mistaken(f"is more than the {count} {of_what}")
+        elif least is not None and least != numbers[0]:
+            at.warn(f"differs from {given[0].path}, which is followed")
+    first = numbers[0] if numbers else None
+    return (given or named)[0].meaning(min(first, count) if isinstance(first, int) else count)
 
 
-def queue(metadata: Field) -> Field:
-    """The label that names the queue: ours, else Kueue's, else KAI's."""
-    named = [metadata.at("labels", key) for key in (QUEUE, KUEUE_QUEUE, KAI_QUEUE)]
+def queue(metadata: Field, templates: Sequence[Field] = ()) -> Field:
+    """The label that names the queue: ours, else Kueue's, else KAI's; on the object, else on its pod templates."""
+    named = _queues(metadata, templates)
     given = [at for at in named if at.present]
     for other in given[1:]:
         if _differ(other.value, given[0].value):
             other.warn(f"names another queue than {given[0].path}, which is followed")
     return given[0] if given else named[0]
+
+
+def _queues(metadata: Field, templates: Sequence[Field]) -> list[Field]:
+    return [at.at("labels", key) for at in (metadata, *templates) for key in QUEUES]
+
+
+def preemptible(metadata: Field, templates: Sequence[Field] = ()) -> Field:
+    """Whether KAI's label, on the object or on a pod template, lets others evict the pods."""
+    named = [at.at("labels", PREEMPTIBILITY) for at in (metadata, *templates)]
+    return preemptibility(next((at for at in named if at.present), named[0]))
+
+
+def preemptibility(at: Field) -> Field:
+    """KAI's word for who may be evicted as ``preemptible``; nothing where nothing is written.
+
+    Semi-preemptible is everything beyond the minimum. It is read as the stronger promise: nobody loses pods that
+    were said to be safe.
+    """
+    chosen = at.choice("", "", *PREEMPTIBILITIES)
+    if chosen == SEMI:
+        at.warn("is read as non-preemptible: that pods beyond the minimum may be evicted is not considered")
+    return at.meaning(None if not chosen else chosen == PREEMPTIBILITIES[0])
 
 
 def mode(metadata: Field, *allowed: str) -> str | None:
@@ -258,8 +295,12 @@ def mode(metadata: Field, *allowed: str) -> str | None:
 
 
 def check_our_keys(metadata: Field, *annotations: str) -> None:
-    """A Problem for each key of ours that means nothing where it stands. ``annotations``: those that do here."""
+    """A Problem for each key of ours that means nothing where it stands. ``annotations``: those that do here.
+
+    A warning for each key of others that placement should look at and does not.
+    """
     metadata.mapping()
+    note_unread(metadata)
     good = annotations or _OUR_ANNOTATIONS
     for key, at in _starting(metadata.at("annotations"), _OUR_PREFIX):
         if key not in (*good, *_WRITTEN_BY_US, GANG):
@@ -267,6 +308,13 @@ def check_our_keys(metadata: Field, *annotations: str) -> None:
     for key, at in _starting(metadata.at("labels"), _OUR_PREFIX):
         if key not in _OUR_LABELS:
             at.wrong(_misplaced(key, _OUR_ANNOTATIONS, "annotation"), _OUR_LABELS)
+
+
+def note_unread(metadata: Field) -> None:
+    """A warning for each key of Kueue's or KAI's that changes what happens there and nothing here."""
+    for at in (metadata.at(part, key) for part in ("labels", "annotations") for key in _UNREAD):
+        if at.present:
+            at.warn("is not considered")
 
 
 def on_object() -> tuple[str, ...]:

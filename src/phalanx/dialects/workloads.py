@@ -48,6 +48,14 @@ class WorkloadReading:
         return tuple(item for item in self.items if isinstance(item, Invalid))
 
 
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """Why a document is not placed by itself, and with whom it is."""
+
+    why: str
+    host: Key
+
+
 @dataclass(slots=True)
 class _Open:
     """A workload's document while it is read. ``aside``: why it is not placed by itself."""
@@ -55,14 +63,14 @@ class _Open:
     doc: Document
     at: Field
     outline: Outline | None = None
-    aside: str | None = None
+    aside: _Aside | None = None
     read: bool = False  # its reader was asked
     joins: set[Key] = field(default_factory=set)  # what its pods say they belong to
 
 
 def read(docs: list[Document], around: Surroundings, snapshot: Snapshot | None) -> WorkloadReading:
     """Requests and Invalids of the workloads among the documents."""
-    warnings = [note for doc in docs if (note := _passed_over(doc)) is not None]
+    warnings = [note for doc in docs if (note := documents.passed_over(doc)) is not None]
     open_docs = [_Open(doc, Field.of(doc.value, Notes())) for doc in docs if _is_workload(doc)]
     around = readers.surrounded(docs, around)
     for one in open_docs:
@@ -79,7 +87,8 @@ def read(docs: list[Document], around: Surroundings, snapshot: Snapshot | None) 
             _outline(one, around)
     found = _gathered([one for one in open_docs if one.aside is None], members, around, snapshot)
     aside = [one for one in open_docs if one.aside is not None]
-    return replace(found, warnings=(*warnings, *_told(aside)))
+    refused = {readers.key(one.doc) for one in open_docs if one.at.notes.problems}
+    return replace(found, warnings=(*warnings, *_told(aside, refused)))
 
 
 def _gathered(
@@ -89,7 +98,8 @@ def _gathered(
     items: list[Request | Invalid] = []
     notes: dict[str, Problems] = {}
     outlines: list[Outline] = []
-    taken: dict[str, str] = {}  # namespace/name -> kind
+    taken: dict[str, readers.Kind] = {}  # who goes by which id
+    idle: list[_Open] = []  # those that want nothing now
     joining: dict[Key, list[_Open]] = {}
     for member in members:
         for key in member.joins:
@@ -97,28 +107,35 @@ def _gathered(
     for one in given:
         found = _decidable(one, joining.get(readers.key(one.doc), []), around, taken, running)
         items.extend(found)
-        ids = [item.id for item in found if isinstance(item, Request)] or [f"{one.doc.namespace}/{one.doc.name}"]
-        remarks = () if any(isinstance(item, Invalid) for item in found) else tuple(one.at.notes.warnings)
-        notes.update(dict.fromkeys(ids, remarks) if remarks else {})
+        idle.extend([] if found else [one])
+        if one.at.notes.warnings:
+            ids = [item.id for item in found if isinstance(item, Request)]
+            notes.update(dict.fromkeys(ids, tuple(one.at.notes.warnings)))
         outlines.extend([one.outline] if one.outline is not None and not one.at.notes.problems else [])
+    for one in (one for one in idle if one.at.notes.warnings):
+        notes[one.doc.called(_qualifier(one.doc, taken))] = tuple(one.at.notes.warnings)
     return WorkloadReading(tuple(items), notes, outlines=tuple(outlines))
 
 
-def _told(aside: list[_Open]) -> list[Problem]:
+def _told(aside: list[_Open], refused: set[Key]) -> list[Problem]:
     """A line for each document that is placed with another one, and what else there is to say about it.
 
-    Pods that go together share theirs.
+    Pods that go together share theirs. ``refused``: workloads that are wrong, so that nothing is placed with them.
     """
     alike: dict[object, list[_Open]] = {}
     for one in aside:
         alike.setdefault(("Pod", one.aside) if one.doc.kind == "Pod" else id(one), []).append(one)
     remarks = [replace(note, path=f"{one.doc.title}: {note.path}") for one in aside for note in one.at.notes.warnings]
-    return [*(_line(those) for those in alike.values()), *remarks]
+    return [*(_line(those, refused) for those in alike.values()), *remarks]
 
 
-def _line(those: list[_Open]) -> Problem:
-    first, more = those[0], f" (and {len(those) - 1} more pods alike)" if len(those) > 1 else ""
-    return Problem(first.doc.title, first.doc.name, (), f"{first.aside}{more}")
+def _line(those: list[_Open], refused: set[Key]) -> Problem:
+    first, others = those[0], len(those) - 1
+    more = f" (and {others} more {'pod' if others == 1 else 'pods'} alike)" if others else ""
+    assert first.aside is not None
+    _, kind, _, name = first.aside.host
+    but = f", but {kind} {name[:100]} is refused" if first.aside.host in refused else ""
+    return Problem(first.doc.title, first.doc.name, (), f"{first.aside.why}{but}{more}")
 
 
 # -- which documents are workloads -------------------------------------------------------------------------------
@@ -143,26 +160,12 @@ def _is_state_pod(doc: Document) -> bool:
     return doc.kind == "Pod" and not doc.group and (clusterstate.holds_a_place(at) or clusterstate.has_ended(at))
 
 
-def _passed_over(doc: Document) -> Problem | None:
-    """Why a document is neither state nor a workload; None when it is."""
-    if doc.role is Role.LATER:
-        return Problem(doc.title, doc.kind, (), f"{doc.kind} is known but not used yet")
-    if doc.role is Role.OTHER:
-        return Problem(doc.title, doc.kind, (), f"{doc.kind} has nothing to do with placement and is ignored")
-    return None
-
-
 def _readable(one: _Open) -> bool:
     if one.doc.wrong_version is not None:
         one.at.notes.problem(one.doc.wrong_version)
         return False
     if one.doc.role is Role.UNREAD:
-        where = f" ({one.doc.group})" if one.doc.group else ""
-        one.at.at("kind").wrong(
-            f"kind {one.doc.kind[:80]}{where[:80]} is not read; a Gang whose name its pods carry as label "
-            "phalanx.dev/gang is all it takes",
-            documents.WORKLOAD_KINDS,
-        )
+        documents.refuse(one.doc, one.at)
         return False
     return True
 
@@ -174,22 +177,24 @@ def _kind(doc: Document) -> readers.Kind:
 # -- who belongs to whom -----------------------------------------------------------------------------------------
 
 
-def _made_by(one: _Open, neighbours: Neighbours) -> str | None:
+def _made_by(one: _Open, neighbours: Neighbours) -> _Aside | None:
     """What is said of an object that a controller among the documents, or one that is not, has made."""
     owner = owners.controller(one.at.aside())
     if owner is None:
         return _made_by_job(one)
-    given = neighbours.find(owner.api_group, owner.kind, one.doc.namespace, owner.name) is not None
+    host = (owner.api_group, owner.kind, one.doc.namespace, owner.name)
+    given = neighbours.find(*host) is not None
     if owner.kind == "CronJob":  # one gang per run: the Job stands for itself (W-075)
         return None
     if given and (owner.api_group, owner.kind) in readers.ALL:
-        return f"is made by {owner.kind} {owner.name} and is placed with it"[:300]
+        return _Aside(f"is made by {owner.kind} {owner.name} and is placed with it"[:300], host)
     if one.doc.kind == "Pod" and not given and links.of(one.at.aside()) is None:
-        return f"is made by {owner.kind} {owner.name}, which is not among the documents; it is placed with it"[:300]
+        absent = f"is made by {owner.kind} {owner.name}, which is not among the documents; it is placed with it"
+        return _Aside(absent[:300], host)
     return None
 
 
-def _foreign(one: _Open, neighbours: Neighbours) -> str | None:
+def _foreign(one: _Open, neighbours: Neighbours) -> _Aside | None:
     """Of a kind that nobody reads, whose pods name what they belong to: that is all it takes. (W-017)"""
     if one.doc.role is not Role.UNREAD:
         return None
@@ -197,21 +202,22 @@ def _foreign(one: _Open, neighbours: Neighbours) -> str | None:
     return None if link is None else _belongs(link, one.doc, neighbours)
 
 
-def _belongs(link: Link, doc: Document, neighbours: Neighbours) -> str:
-    given = link.carrier is links.KUEUE_PODS or neighbours.find(*readers.target(link, doc.namespace)) is not None
+def _belongs(link: Link, doc: Document, neighbours: Neighbours) -> _Aside:
+    host = readers.target(link, doc.namespace)
+    given = link.carrier is links.KUEUE_PODS or neighbours.find(*host) is not None
     absent = "" if given else ", which is not among the documents: they wait for it"
     whom = f"{link.carrier.kind} {doc.namespace}/{link.name[:100]}"
-    return f"its pods belong to {whom} and are placed with it{absent}"
+    return _Aside(f"its pods belong to {whom} and are placed with it{absent}", host)
 
 
-def _made_by_job(one: _Open) -> str | None:
+def _made_by_job(one: _Open) -> _Aside | None:
     """Of a pod that only a label says is a Job's: exported without its owners."""
     labels = one.at.at("metadata", "labels")
     named = [labels.at(key).value for key in jobspec.labels("")]
     job = next((name for name in named if isinstance(name, str) and name), None)
     if one.doc.kind != "Pod" or job is None or links.of(one.at.aside()) is not None:
         return None
-    return f"is made by Job {job[:100]} and is placed with it"
+    return _Aside(f"is made by Job {job[:100]} and is placed with it", ("batch", "Job", one.doc.namespace, job))
 
 
 def _outline(one: _Open, around: Surroundings) -> None:
@@ -302,7 +308,7 @@ def _with_members(left: list[Entry], before: list[Entry]) -> list[Entry]:
 
 
 def _decidable(
-    one: _Open, members: list[_Open], around: Surroundings, taken: dict[str, str], running: Counter[str]
+    one: _Open, members: list[_Open], around: Surroundings, taken: dict[str, readers.Kind], running: Counter[str]
 ) -> tuple[Request | Invalid, ...]:
     """The Requests of one workload, or its Invalid. What is wrong with its members is wrong with it."""
     doc, at = one.doc, one.at
@@ -313,16 +319,26 @@ def _decidable(
     for member in members:
         for problem in member.at.notes.problems:
             at.notes.problem(replace(problem, path=f"{member.doc.title}: {problem.path}"))
-    identity = f"{doc.namespace}/{doc.name}"
+    qualifier = _qualifier(doc, taken)
+    identity = doc.called(qualifier)
     if identity in taken:
-        at.at("metadata", "name").wrong(f"{taken[identity]} {identity} is given already; a name is used once")
+        at.at("metadata", "name").wrong(f"{doc.kind} {identity} is given already; a name is used once")
     elif not at.notes.problems and requests:
-        taken[identity] = doc.kind
+        taken[identity] = _kind(doc)
     if running[identity] and requests:
         at.warn(f"{running[identity]} of its pods run already; the answer is for all of them once more")
     if at.notes.problems:
         return (Invalid(doc.kind, doc.namespace, doc.name, tuple(at.notes.problems), tuple(at.notes.warnings)),)
-    return requests
+    if qualifier is not None and requests:
+        _, other = taken[doc.called(None)]
+        at.at("metadata", "name").warn(f"a {other} has the same name; this {doc.kind} goes by {identity}")
+    return tuple(replace(request, qualifier=qualifier) for request in requests)
+
+
+def _qualifier(doc: Document, taken: Mapping[str, readers.Kind]) -> str | None:
+    """What tells a workload from others of its name: nothing for the first of them, then its kind, or more."""
+    choices = (None, doc.kind, f"{doc.kind}.{doc.home}")
+    return next(one for one in choices if taken.get(doc.called(one), _kind(doc)) == _kind(doc))
 
 
 def outlines(docs: list[Document], around: Surroundings) -> Iterator[Outline]:

@@ -10,7 +10,8 @@ _SHOWN_MAX = 120  # characters of a value that a message repeats; enough to find
 class Problem:
     """One thing that is wrong: field path, the value found, what is allowed, and a sentence.
 
-    ``allowed`` is empty when no finite list of good values exists; the message then says the rule.
+    ``allowed`` is empty when no finite list of good values exists; the message then says the rule. A range of numbers
+    is one entry: ``1 or more``.
     """
 
     path: str

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from phalanx.model.nodes import PodShape
+from phalanx.model.rules import Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,13 @@ class Request:
     priority: int = 0
     suspended: bool = False  # its owner or spec says: not now
     missing: tuple[Missing, ...] = ()  # pods that must exist first, where nothing but the pods tells their shape
+    rules: Rules = Rules()  # how it wants to be treated over time
+
+    qualifier: str | None = None  # tells it from a workload of another kind with the same namespace and name
 
     @property
     def id(self) -> str:
+        """``namespace/name``, or ``kind/namespace/name`` with a qualifier; ``#unit`` behind it where there is one."""
         base = f"{self.namespace}/{self.name}"
+        base = base if self.qualifier is None else f"{self.qualifier}/{base}"
         return base if self.unit is None else f"{base}#{self.unit}"

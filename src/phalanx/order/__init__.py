@@ -1,7 +1,8 @@
 """WHO is next, and whether they may.
 
-Lives here: the sequence of waiting requests and the quota of their queues.
-May import: model. May change: nothing.
+Lives here: the sequence of waiting requests (sequence, lines), the quota of their queues (quota, usage, flavors), and
+who is worth another look after a change (conditions, waiting).
+May import: model. May change: its own Usage, Lines and Waiting, which the engine owns.
 Will never: look at what is free on a node (place), or choose whom to move (preempt).
-Not built yet: the offline core decides requests in the order they are given.
+Not built yet: borrowing and lending, fair shares, reservations.
 """

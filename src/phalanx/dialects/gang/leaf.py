@@ -141,7 +141,8 @@ def _slices(at: Field, required: int | None, levels: Levels) -> tuple[Slice, ...
 
 
 def _slice(entry: Field, levels: Levels) -> Slice | None:
-    entry.known("level", "size")
+    if not entry.known("level", "size"):
+        entry.wrong("a slice is a level and a size", ("level", "size"))
     for name in ("level", "size"):
         if entry.mapping() and not entry.at(name).present:
             entry.at(name).wrong(f"a slice needs a {name}")

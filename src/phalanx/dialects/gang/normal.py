@@ -1,15 +1,17 @@
 """From the normal form of any workload to its Requests."""
 
 from dataclasses import replace
+from functools import partial
 
 from phalanx.dialects.fields import Field, Notes
-from phalanx.dialects.gang import build, declared, flavored, near, nesting
+from phalanx.dialects.gang import build, declared, flavored, near, nesting, speaking
 from phalanx.dialects.gang.declared import Forest
 from phalanx.dialects.gang.near import Near
 from phalanx.dialects.levels import choose
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings, priority, queue, usual_topology
 from phalanx.model.request import Group, Ranks, Request
+from phalanx.model.rules import Rules
 
 _TIMES = ("scheduleTimeoutSeconds", "readyTimeoutSeconds", "recoveryTimeoutSeconds", "expectedDurationSeconds")
 
@@ -25,7 +27,8 @@ def requests(outline: Outline, notes: Notes, around: Surroundings) -> tuple[Requ
     spec = Field.of({"spec": outline.spec}, notes, "" if outline.kind == "Gang" else "as a Gang").at("spec")
     _check_carried(spec)
     usual = usual_topology(spec.at("queue"), outline.namespace, around)
-    levels = choose(spec.at("topologyName"), around.topologies, usual)
+    used = partial(speaking.levels, spec)
+    levels = choose(spec.at("topologyName"), around.topologies, usual, used, around.refused_topologies)
     around_all = near.read(spec.at("topology"), levels)
     policy = spec.at("policy").choice("Gang", *declared.POLICIES)
     forest = declared.read(spec.at("podGroups"), levels, outline.namespace, around)
@@ -44,8 +47,11 @@ def requests(outline: Outline, notes: Notes, around: Surroundings) -> tuple[Requ
         queue=queue(spec.at("queue"), outline.namespace, around),
         priority=priority(spec.at("priorityClassName"), around) if outline.priority is None else outline.priority,
         suspended=spec.at("suspend").flag(False),
+        rules=_rules(spec),
     )
     flavor = flavored.of(blank.queue, spec.at("queue"), around)
+    if around_all != Near() or any(one.near != Near() for one in forest.groups.values()):
+        flavored.warn_of_no_topology(blank.queue, spec.at("queue"), around)
     roots = _roots(spec, forest, around_all, policy, outline.name)
     if flavor is not None:
         roots = [(unit, flavored.inside(root, flavor)) for unit, root in roots]
@@ -67,6 +73,26 @@ def _check_carried(spec: Field) -> None:
     spec.at("disruption").choice("", "Pod", "Group", "Gang")
     for name in _TIMES:
         spec.at(name).integer(0, low=1)
+
+
+def _rules(spec: Field) -> Rules:
+    """How the gang wants to be treated over time; what it does not say is as usual."""
+    usual = Rules()
+    return Rules(
+        enforcement=spec.at("enforcement").choice(usual.enforcement, "Bind", "Gate"),
+        schedule=float(spec.at("scheduleTimeoutSeconds").integer(int(usual.schedule))),
+        ready=float(spec.at("readyTimeoutSeconds").integer(int(usual.ready))),
+        recovery=float(spec.at("recoveryTimeoutSeconds").integer(int(usual.recovery))),
+        on_failure=spec.at("onFailure").choice(usual.on_failure, "None", "ReplacePod", "RestartGang"),
+        disruption=spec.at("disruption").choice(usual.disruption, "Pod", "Group", "Gang"),
+        preemptible=spec.at("preemptible").flag(usual.preemptible),
+        expected_duration=_seconds(spec.at("expectedDurationSeconds")),
+    )
+
+
+def _seconds(at: Field) -> float | None:
+    found = at.integer(None)
+    return None if found is None else float(found)
 
 
 def _missing(request: Request, outline: Outline) -> Request:
@@ -98,7 +124,8 @@ def _whole(groups: tuple[Group, ...], around_all: Near, least: int | None, name:
         return only
     if only is not None and (only.required, only.preferred, only.spread) == (None, None, None):
         return replace(only, required=around_all.required, preferred=around_all.preferred, spread=around_all.spread)
-    root = Group(_free_name(name, groups), groups, around_all.required, around_all.preferred, least)
+    members = groups if only is None else (only,)
+    root = Group(_free_name(name, groups), members, around_all.required, around_all.preferred, least)
     return replace(root, spread=around_all.spread)
 
 

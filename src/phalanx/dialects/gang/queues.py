@@ -1,12 +1,11 @@
 """Our own Queue and Flavor (``phalanx.dev/v1alpha1``): strict, so that a slip of the finger is told at once."""
 
-from phalanx.dialects import nodefilter, podrules
+from phalanx.dialects import amounts, nodefilter, podrules
 from phalanx.dialects.clusterstate import is_label_key
 from phalanx.dialects.fields import Field
 from phalanx.dialects.surroundings import identity
 from phalanx.model import resources
 from phalanx.model.nodes import LabelSelector
-from phalanx.model.problems import Problem
 from phalanx.model.queues import EVERY_NAMESPACE, ORDERS, PREEMPTION, WHEN_BLOCKED, Flavor, Preemption, Queue, Quota
 from phalanx.model.resources import NANO
 
@@ -47,7 +46,7 @@ def _namespaces(at: Field) -> LabelSelector:
 
 
 def _weight(at: Field) -> int:
-    weight = _amount(at)
+    weight = amounts.quantity(at)
     if weight == 0:
         at.mistaken("is no weight; weights are greater than 0")
     return weight or NANO
@@ -92,7 +91,7 @@ def _quota(at: Field, flavor: str | None) -> Quota | None:
         at.at("name").wrong("a quota needs the name of a resource, such as nvidia.com/gpu")
     if not at.at("nominal").present:
         at.at("nominal").wrong("a quota needs nominal, the amount the queue may always use")
-    nominal, borrow, lend = (_amount(at.at(part)) for part in ("nominal", "borrow", "lend"))
+    nominal, borrow, lend = (amounts.quantity(at.at(part)) for part in ("nominal", "borrow", "lend"))
     if nominal is None or not name:
         return None
     if lend is not None and lend > nominal:
@@ -104,14 +103,6 @@ def _check_borrowing(at: Field, has_parent: bool) -> None:
     for part in ("borrow", "lend"):
         if at.at(part).present and not has_parent:
             at.at(part).warn("changes nothing: a queue without a parent has nobody to lend to or borrow from")
-
-
-def _amount(at: Field) -> int | None:
-    parsed = resources.parse(at.value, "") if at.present else None
-    if isinstance(parsed, Problem):
-        at.wrong(parsed.message, parsed.allowed)
-        return None
-    return parsed
 
 
 # -- flavors -----------------------------------------------------------------------------------------------------

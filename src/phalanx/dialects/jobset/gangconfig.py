@@ -12,7 +12,7 @@ the same and survives a real API server, which knows no gangConfig. A replicated
 says ``Gang`` is left out of that gang; one that says nothing while others do is as if it said ``Off``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -26,6 +26,7 @@ EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
 _OFF, _GANG, _REPLICATED = wishes.MODES
 _ON_JOBSET = (_OFF, _GANG)
+_AT_ONCE = "each is decided by itself, in the order of the list, and the answer is for all of them at once"
 _EARLY = ("scheduleAtOnce", "scheduleAtOncePerReplica")  # the stories' spelling, which the design gave up (X-09)
 
 
@@ -49,17 +50,21 @@ class _Said:
 _MEANS = {_GANG: Start.AS_ONE, _REPLICATED: Start.PER_JOB, _OFF: Start.ALONE, None: Start.ALONE}
 
 
-def starts(doc: Field, jobs: Sequence[Replicated]) -> Mapping[str, Start]:
-    """Whom each replicated job starts with, by its name; every broken rule about modes is noted."""
+def starts(doc: Field, jobs: Sequence[Replicated], elsewhere: Collection[str] = ()) -> Mapping[str, Start]:
+    """Whom each replicated job starts with, by its name; every broken rule about modes is noted.
+
+    ``elsewhere``: names of those whose pods are placed with something else, which has its own say.
+    """
     whole, each = _whole(doc), {job.name: _each(job) for job in jobs}
+    own = [job for job in jobs if job.name not in elsewhere]
     _check_levels(whole, each.values())
     _warn_of_pruning(doc, jobs)
-    _startup(doc)
+    if whole.mode != _GANG or not _check_order(whole.at, doc, _members(jobs, each)):
+        _tell_order(doc, own)
     if whole.mode is None and all(said.mode is None for said in each.values()):
-        return _unsaid(doc, jobs)
+        return _unsaid(doc, jobs, own)
     if whole.mode != _GANG:
         return {name: _MEANS[said.mode] for name, said in each.items()}
-    _check_order(whole.at, doc, [job for job in jobs if each[job.name].mode != _OFF])
     return {name: Start.ALONE if said.mode == _OFF else Start.TOGETHER for name, said in each.items()}
 
 
@@ -137,23 +142,44 @@ def _check_levels(whole: _Said, each: Iterable[_Said]) -> None:
             said.at.mistaken(f"cannot be while {whole.at.path} makes one gang of the whole JobSet", (_OFF,))
 
 
-def _check_order(at: Field, doc: Field, members: Sequence[Replicated]) -> None:
-    """Pods that are made only when others run or have ended are never all there. (J-025, X-18)"""
-    order = _in_order(doc, members)
+def _members(jobs: Sequence[Replicated], each: Mapping[str, _Said]) -> list[Replicated]:
+    """Those of the JobSet's gang."""
+    return [job for job in jobs if each[job.name].mode != _OFF]
+
+
+def _check_order(at: Field, doc: Field, members: Sequence[Replicated]) -> bool:
+    """Pods that are made only when others run or have ended are never all there: whether that is so. (J-025, X-18)"""
+    order = in_order(doc, members)
     if order is not None:
         at.mistaken(
             f"can never be complete: {order.path} keeps pods back until others have started; a gang for each "
             f"replicated job is possible: {_GANG} on the replicated jobs instead",
             (_OFF,),
         )
+    return order is not None
 
 
-def _in_order(doc: Field, members: Sequence[Replicated]) -> Field | None:
+def in_order(doc: Field, members: Sequence[Replicated]) -> Field | None:
     """What makes these replicated jobs start one after the other; None when nothing does."""
     wanting = [job for job in members if job.count]
     depending = [job.at.at("dependsOn") for job in wanting if job.at.at("dependsOn").value]
     reasons = [*_startup(doc), *depending]
     return reasons[0] if reasons and len(wanting) > 1 else None
+
+
+def _tell_order(doc: Field, jobs: Sequence[Replicated]) -> None:
+    """What the answer means where not all start at once: each is decided by itself, in the order of the list."""
+    wanting = [job for job in jobs if job.count]
+    orders = _startup(doc)
+    for order in orders if len(wanting) > 1 else ():
+        order.warn(f"its replicated jobs start one after the other; {_AT_ONCE}")
+    for job in wanting:
+        awaited = [at for at in job.at.at("dependsOn").items() if at.at("name").value in [one.name for one in wanting]]
+        names = ", ".join(str(at.at("name").value) for at in awaited)[:200]
+        ended = awaited and all(at.at("status").value == "Complete" for at in awaited)
+        when = f"has ended, and does not need room at the same time; {_AT_ONCE}" if ended else f"is ready; {_AT_ONCE}"
+        if awaited:
+            job.at.at("dependsOn").warn(f"{job.name} starts when {names} {when}")
 
 
 def _startup(doc: Field) -> list[Field]:
@@ -167,12 +193,15 @@ def _startup(doc: Field) -> list[Field]:
 # -- nothing is written ------------------------------------------------------------------------------------------
 
 
-def _unsaid(doc: Field, jobs: Sequence[Replicated]) -> Mapping[str, Start]:
+def _unsaid(doc: Field, jobs: Sequence[Replicated], own: Sequence[Replicated]) -> Mapping[str, Start]:
     """Without a mode: a gang where a wish or a queue asks for one, else none. (J-021, W-073, W-074)"""
-    mode, order = doc.at("metadata", "annotations", wishes.GANG_MODE), _in_order(doc, jobs)
+    mode, order = doc.at("metadata", "annotations", wishes.GANG_MODE), in_order(doc, jobs)
     if not _asked(doc, jobs):
-        if sum(job.count for job in jobs) > 1:
-            mode.warn(f"says nothing, so its pods start as they fit; {wishes.GANG_MODE}: Gang starts them together")
+        if sum(job.count for job in own) > 1:
+            hint = (
+                "starts them together" if order is None else "on a Job template starts the pods made from it together"
+            )
+            mode.warn(f"says nothing, so its pods start as they fit; {wishes.GANG_MODE}: Gang {hint}")
         return {job.name: Start.ALONE for job in jobs}
     if order is None:
         return {job.name: Start.TOGETHER for job in jobs}

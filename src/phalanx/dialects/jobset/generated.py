@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from phalanx.dialects import outline, owners
 from phalanx.dialects.fields import Field
-from phalanx.dialects.jobset import gangconfig, groups, replicated
+from phalanx.dialects.jobset import gangconfig, groups, replicated, scheduled
 from phalanx.dialects.jobset.gangconfig import Start
 from phalanx.dialects.jobset.replicated import JOBS_MAX, Replicated
 from phalanx.dialects.links import WORKLOAD
@@ -50,9 +50,11 @@ class Generated:
 def generate(doc: Field, around: Surroundings = _NO_SURROUNDINGS) -> Generated:
     """The Workload, references and Jobs of a JobSet; nothing at all when a Problem was noted in ``doc``."""
     namespace, name = identity(doc)
+    doc = scheduled.applied(doc)
     jobs = replicated.read(doc.at("spec", "replicatedJobs"))
-    starts = gangconfig.starts(doc, jobs)
-    free = {job.name for job in jobs if job.count and not groups.linked(job, namespace, around)}
+    linked = groups.linked(jobs, namespace, around)
+    starts = gangconfig.starts(doc, jobs, linked)
+    free = {job.name for job in jobs if job.count and job.name not in linked}
     gangs = {job.name: start for job in jobs if job.name in free and (start := starts[job.name]) is not Start.ALONE}
     _check_size(doc, jobs)
     if gangs:

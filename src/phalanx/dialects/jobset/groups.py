@@ -9,10 +9,10 @@ template, mode ReplicatedGang) its Jobs are copies, and what speaks of all of th
 A replicated job whose pods name an object that gathers them is a plain group: everything else is that object's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from phalanx.dialects import jobspec, links, outline, wishes
+from phalanx.dialects import jobspec, outline, podsets, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobset.gangconfig import EXCLUSIVE, Start
 from phalanx.dialects.jobset.replicated import Replicated
@@ -52,7 +52,7 @@ class JobSet:
 
 def entries(of: JobSet, around: Surroundings) -> list[Entry]:
     """All groups, those around others first."""
-    named = {job.name for job in of.jobs if linked(job, of.namespace, around)}
+    named = linked(of.jobs, of.namespace, around)
     shared = _shared(of, [job for job in of.jobs if job.name not in named], around)
     gang = of.free("gang") if of.partly else None
     made: list[Entry] = [{"name": gang, "policy": "Gang"}] if gang is not None else []
@@ -61,7 +61,7 @@ def entries(of: JobSet, around: Surroundings) -> list[Entry]:
         parent = gang if of.starts[job.name] is Start.TOGETHER else None
         group = shared.get(str(wishes.group_name(job.pod_metadata).value))
         if job.name in named:
-            made.append(_pods(of, job, job.count))
+            made.append({**_pods(of, job, job.count), **_asked(job, around)})
         elif group is not None:
             made += _of_job(of, job, around, group["name"], bounded=True)
         else:
@@ -69,12 +69,15 @@ def entries(of: JobSet, around: Surroundings) -> list[Entry]:
     return made
 
 
-def linked(job: Replicated, namespace: str, around: Surroundings) -> bool:
-    """Whether its pods say themselves what they belong to. Kueue says it of every pod, also where nobody has to ask."""
-    link = links.of(job.template.aside())
-    if link is None or link.carrier is not links.KUEUE:
-        return link is not None
-    return around.neighbours.find(link.carrier.api_group, link.carrier.kind, namespace, link.name) is not None
+def linked(jobs: Iterable[Replicated], namespace: str, around: Surroundings) -> set[str]:
+    """Names of the replicated jobs whose pods say themselves what they belong to."""
+    return {job.name for job in jobs if podsets.linked(job.template, namespace, around)}
+
+
+def _asked(job: Replicated, around: Surroundings) -> Wish:
+    """What its annotations ask for pods that belong to something else: told to be in vain, which silence is not."""
+    each = wishes.of_job_template(job.job_metadata, around.topologies)
+    return {**each, **wishes.of_template(job.pod_metadata, around.topologies)}
 
 
 # -- one replicated job ------------------------------------------------------------------------------------------
@@ -89,12 +92,10 @@ def _of_job(of: JobSet, job: Replicated, around: Surroundings, parent: object, b
     wish = wishes.of_template(job.pod_metadata, around.topologies)
     near_each, apart = _each_job(of, job, around)
     near_all = _near_all(wish, apart, bounded)
-    pods = {key: wish[key] for key in ("slices",) if key in wish}
-    if start is Start.ALONE:
-        pods["minCount"] = outline.least_alone(wish)
-    else:
-        jobspec.warn_of_turns(job.job, job.pods)
-    if start is not Start.PER_JOB and not near_each:
+    least = _least(job, wish, start)
+    pods = {key: value for key, value in (("slices", wish.get("slices")), ("minCount", least)) if value is not None}
+    few = start is not Start.ALONE and least is not None and job.replicas > 1
+    if start is not Start.PER_JOB and not near_each and not few:
         return [{**_pods(of, job, job.count), "parent": parent, **pods, **near_all}]
     copies = {**_pods(of, job, job.pods), "parent": parent, **pods, **near_each, **_copied(job)}
     if not near_all and start is not Start.AS_ONE:
@@ -102,6 +103,15 @@ def _of_job(of: JobSet, job: Replicated, around: Surroundings, parent: object, b
     name = of.free(f"all-{job.name}")
     policy = "Gang" if start in _WAITS else "Basic"
     return [{"name": name, "parent": parent, "policy": policy, **near_all}, {**copies, "parent": name}]
+
+
+def _least(job: Replicated, wish: Wish, start: Start) -> object:
+    """``minCount``: one pod without a gang; in one, of each Job what KAI's annotation says, else None for all."""
+    least = wishes.least_members(job.job_metadata, job.pods, "pods of a Job")
+    if start is Start.ALONE:
+        return outline.least_alone(wish)
+    jobspec.warn_of_turns(job.job, job.pods)
+    return None if least.value == job.pods else least
 
 
 def _near_all(wish: Wish, apart: Wish, bounded: bool) -> Wish:

@@ -7,17 +7,17 @@ happens to pods later and are not read; the order of starting is, because it for
 
 from collections.abc import Sequence
 
-from phalanx.dialects import members, wishes
+from phalanx.dialects import members, podsets, wishes
 from phalanx.dialects.fields import Field
-from phalanx.dialects.jobset import gangconfig, groups, replicated
+from phalanx.dialects.jobset import gangconfig, groups, replicated, scheduled
 from phalanx.dialects.jobset.groups import JobSet
 from phalanx.dialects.jobset.replicated import Replicated
 from phalanx.dialects.outline import Entry, Outline
 from phalanx.dialects.surroundings import Surroundings, identity
 
 _READ = (
-    "replicatedJobs", "gangConfig", "startupPolicy", "suspend", "network", "successPolicy", "failurePolicy",
-    "coordinator", "managedBy", "ttlSecondsAfterFinished", "volumeClaimPolicies",
+    "replicatedJobs", "gangConfig", "scheduling", "startupPolicy", "suspend", "network", "successPolicy",
+    "failurePolicy", "coordinator", "managedBy", "ttlSecondsAfterFinished", "volumeClaimPolicies",
 )  # fmt: skip
 _GROUP_TEMPLATE = "scheduling.k8s.io/group-template-name"
 _ANY_KUEUE = "kueue.x-k8s.io/podset-"
@@ -26,24 +26,28 @@ _ANY_KUEUE = "kueue.x-k8s.io/podset-"
 def read(doc: Field, around: Surroundings) -> Outline | None:
     """The normal form of a JobSet; None when it wants no pods."""
     namespace, name = identity(doc)
+    doc = scheduled.applied(doc)
     jobs = replicated.read(doc.at("spec", "replicatedJobs"))
     _check(doc, jobs)
-    starts = gangconfig.starts(doc, jobs)
+    starts = gangconfig.starts(doc, jobs, groups.linked(jobs, namespace, around))
     wanting = _wanting(doc, jobs)
     if not wanting:
         return None
     _check_kueue(doc, wanting)
     of = JobSet(doc, name, namespace, wanting, starts)
     listed = groups.entries(of, around)
-    metadata = doc.at("metadata")
+    metadata, on_pods = doc.at("metadata"), [job.pod_metadata for job in jobs]
     whole = {
-        "queue": wishes.queue(metadata),
+        "queue": wishes.queue(metadata, on_pods),
         "priorityClassName": _priority(wanting),
-        "suspend": _suspended(doc),
+        "preemptible": wishes.preemptible(metadata, on_pods),
+        "suspend": podsets.suspended(metadata, doc.at("spec", "suspend")),
         "topologyName": wishes.topology_name(metadata, [at for job in jobs for at in _templates(job)]),
         **_near_all(of, listed, around),
         "policy": "Gang" if of.whole else "Basic",
-        "podGroups": listed,
+        "minGroups": _fewest(of),
+        "disruption": _disruption(of),
+        "podGroups": podsets.in_pool(listed, metadata),
     }
     return Outline("JobSet", namespace, name, whole)
 
@@ -63,10 +67,12 @@ def _check(doc: Field, jobs: Sequence[Replicated]) -> None:
 
 def _name_what_is_not_followed(spec: Field, jobs: Sequence[Replicated]) -> None:
     """Other ways to ask JobSet for gangs are refused: they would be asked for in vain. Claims it makes are told."""
-    for key in ("scheduling", "gangPolicy"):
-        if spec.at(key).present:
-            spec.at(key).wrong(f"is not supported yet; say it with annotation {wishes.GANG_MODE}", ("gangConfig",))
+    if spec.at("gangPolicy").present:
+        said = f"no release has this field; annotations {wishes.GANG_MODE} and {wishes.OURS.required} say the same"
+        spec.at("gangPolicy").wrong(said, ("scheduling", "gangConfig"))
     for job in jobs:
+        if job.job.at("scheduling").present:
+            job.job.at("scheduling").warn("is not followed in a JobSet, whose own spec.scheduling says it for its Jobs")
         at = job.job_metadata.at("annotations", _GROUP_TEMPLATE)
         if at.present:
             at.warn("names a template of a Workload by which a PodGroup is made later; that is not followed")
@@ -131,6 +137,16 @@ def _near_all(of: JobSet, listed: Sequence[Entry], around: Surroundings) -> wish
     return wish
 
 
+def _fewest(of: JobSet) -> Field | None:
+    """How few of its replicated jobs will do, by KAI's annotation; None for all."""
+    least = wishes.least_members(of.doc.at("metadata"), len(of.jobs), "replicated jobs")
+    if least.value == len(of.jobs):
+        return None
+    if not of.whole:
+        least.warn("is not followed: its replicated jobs do not start together")
+    return least if of.whole else None
+
+
 def _priority(jobs: Sequence[Replicated]) -> Field:
     """The PriorityClass of the first pod template that names one; a JobSet waits with one priority."""
     named = [job.template.at("spec", "priorityClassName") for job in jobs]
@@ -141,8 +157,6 @@ def _priority(jobs: Sequence[Replicated]) -> Field:
     return given[0] if given else named[0]
 
 
-def _suspended(doc: Field) -> object:
-    """Whether the JobSet's owner keeps it back. In a queue it is the queue that suspends, which says nothing."""
-    suspend, labels = doc.at("spec", "suspend"), doc.at("metadata", "labels")
-    queued = any(labels.at(key).present for key in (wishes.QUEUE, wishes.KUEUE_QUEUE))
-    return False if queued and suspend.flag(False) else suspend
+def _disruption(of: JobSet) -> str | None:
+    said = scheduled.disruption(of.doc)
+    return "Gang" if said == "Group" and of.whole else said

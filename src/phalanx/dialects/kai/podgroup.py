@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from phalanx.dialects import members, surroundings, wishes
+from phalanx.dialects import members, podsets, surroundings, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.kai import constraint, subgroups
 from phalanx.dialects.kai.constraint import written
@@ -20,13 +20,13 @@ from phalanx.model.request import Missing
 
 _API_GROUP = "scheduling.run.ai"
 _NOT_CONSIDERED = (
-    "markUnschedulable", "schedulingBackoff", "preemptionDelay", "parallelism", "completions", "backoffLimit",
+    "markUnschedulable", "schedulingBackoff", "preemptionDelay", "minNonPreemptible", "parallelism", "completions",
+    "backoffLimit",
 )  # fmt: skip
 _FIELDS = (
     "minMember", "minSubGroup", "queue", "priorityClassName", "preemptibility", "topologyConstraint",
     "topologyConstraints", "subGroups", "subgroups", "stalenessGracePeriod", *_NOT_CONSIDERED,
 )  # fmt: skip
-_PREEMPTIBILITY = {"preemptible": True, "non-preemptible": False}
 _SAFE_PRIORITY = 100  # from here on KAI evicts nobody who does not say that he may be
 _PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _SECONDS = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1)}
@@ -59,12 +59,12 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     whole = {
         "queue": written(spec.at("queue")) if written(spec.at("queue")).present else wishes.queue(doc.at("metadata")),
         "priorityClassName": written(spec.at("priorityClassName")),
-        "preemptible": _preemptible(spec, around),
+        "preemptible": _preemptible(doc, around),
         "topologyName": constraint.topology_name(constraints, around.topologies),
         **constraint.near(tree.root.constraint),
         **groups[2],
         "recoveryTimeoutSeconds": _seconds(spec.at("stalenessGracePeriod")),
-        "podGroups": groups[0],
+        "podGroups": podsets.in_pool(groups[0], doc.at("metadata")),
     }
     return Outline("PodGroup", namespace, name, whole, missing=groups[1])
 
@@ -132,6 +132,7 @@ def _note_unread(doc: Field, spec: Field, asked: Field) -> None:
     for part in _NOT_CONSIDERED:
         if spec.at(part).present:
             spec.at(part).warn("is not considered")
+    wishes.note_unread(doc.at("metadata"))
     for key, at in doc.at("metadata", "annotations").entries():
         if key.startswith("phalanx.dev/") or (key.startswith(wishes.KAI.topology) and not asked.present):
             at.warn("is not read on a PodGroup; its spec has a field for it", ("spec.topologyConstraint", "spec.queue"))
@@ -144,12 +145,12 @@ def _note_wishes(doc: Field, joining: Sequence[Member]) -> None:
         doc.warn(f"wishes for levels on its pods are not read, as on {wishing[0]}; its own topologyConstraint holds")
 
 
-def _preemptible(spec: Field, around: Surroundings) -> Field:
-    """Whether others may evict it; nothing written: unless its priority is 100 or more."""
-    at = spec.at("preemptibility")
-    chosen = at.choice("", "", *_PREEMPTIBILITY)
-    if chosen:
-        return at.meaning(_PREEMPTIBILITY[chosen])
+def _preemptible(doc: Field, around: Surroundings) -> Field:
+    """Whether others may evict it, by field or else label; nothing written: unless its priority is 100 or more."""
+    spec, at = doc.at("spec"), doc.at("spec", "preemptibility")
+    said = wishes.preemptibility(at) if written(at).present else wishes.preemptible(doc.at("metadata"))
+    if said.present:
+        return said
     named = written(spec.at("priorityClassName")).aside()
     return at.meaning(surroundings.priority(named, around) < _SAFE_PRIORITY)
 

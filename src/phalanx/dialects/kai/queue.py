@@ -7,6 +7,7 @@ is our ``nominal`` plus ``borrow``. Top-level queues share the whole cluster, so
 from fractions import Fraction
 from typing import NamedTuple
 
+from phalanx.dialects import podsets
 from phalanx.dialects.fields import Field
 from phalanx.dialects.surroundings import identity
 from phalanx.model import resources
@@ -29,7 +30,9 @@ _NOT_CONSIDERED = ("preemptMinRuntime", "reclaimMinRuntime")
 def read(doc: Field) -> Queue:
     """A KAI Queue. It counts only if no Problem was noted on the way."""
     _, name = identity(doc)
-    spec = doc.at("spec")
+    spec, pool = doc.at("spec"), doc.at("metadata", "labels", podsets.NODE_POOL)
+    if pool.present:
+        pool.warn("that the queue shares out only the nodes of this pool is not considered")
     spec.mapping()
     spec.typos("displayName", "parentQueue", "resources", "priority", *_NOT_CONSIDERED)
     for part in _NOT_CONSIDERED:
@@ -62,9 +65,10 @@ def _quotas(at: Field) -> tuple[Quota, ...]:
     at.typos(*_UNITS)
     if not at.present:
         at.warn("are not written, which is a limit of 0: the queue may use nothing; -1 is unlimited")
+    _warn_of_limits(at)
     found = []
     for kind, (resource, unit) in _UNITS.items():
-        share = _share(at.at(kind), unit, at.present)
+        share = _share(at.at(kind), unit)
         if share.limit is not None:
             nominal = share.limit if share.quota is None else min(share.quota, share.limit)
             found.append(Quota(None, resource, nominal, share.limit - nominal))
@@ -73,12 +77,19 @@ def _quotas(at: Field) -> tuple[Quota, ...]:
     return tuple(found)
 
 
-def _share(at: Field, unit: Fraction, warned: bool) -> _Share:
-    """Nothing written is 0, of the limit too: a trap that is worth a word."""
+def _warn_of_limits(at: Field) -> None:
+    """Nothing written is 0, of the limit too: a trap that is worth a word, one for the queue."""
+    unset = [kind for kind in _UNITS if not at.at(kind, "limit").present]
+    if at.present and unset:
+        at.warn(
+            f"limit is not written for {', '.join(unset)}, which is a limit of 0: the queue may use none of it; "
+            "-1 is unlimited"
+        )
+
+
+def _share(at: Field, unit: Fraction) -> _Share:
     at.mapping()
     at.typos("quota", "limit", "overQuotaWeight")
-    if warned and not at.at("limit").present:
-        at.at("limit").warn("is not written, which is a limit of 0: the queue may use none of it; -1 is unlimited")
     return _Share(_amount(at.at("quota"), unit), _amount(at.at("limit"), unit))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from phalanx.dialects import wishes
+from phalanx.dialects import podsets, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.outline import Entry, Outline
 from phalanx.dialects.surroundings import Surroundings, identity
@@ -12,7 +12,7 @@ _READ = (
     "schedule", "timeZone", "startingDeadlineSeconds", "concurrencyPolicy", "suspend", "jobTemplate",
     "successfulJobsHistoryLimit", "failedJobsHistoryLimit",
 )  # fmt: skip
-_QUEUES = (wishes.QUEUE, wishes.KUEUE_QUEUE, wishes.KAI_QUEUE)
+_LABELS = (*wishes.QUEUES, wishes.PREEMPTIBILITY, podsets.NODE_POOL)
 _GROUP = "job"  # holds the pods where the CronJob, its Job and the pod template all ask for a level
 
 
@@ -65,7 +65,7 @@ def _job(metadata: Field, template: Field) -> Mapping[str, object]:
         "name": metadata.at("name"),
         "generateName": metadata.at("generateName"),
         "namespace": metadata.at("namespace"),
-        "labels": {**_inherited(metadata.at("labels"), own.at("labels"), _QUEUES), **dict(own.at("labels").entries())},
+        "labels": {**_inherited(metadata.at("labels"), own.at("labels"), _LABELS), **dict(own.at("labels").entries())},
         "annotations": {**_mode(metadata, own), **dict(own.at("annotations").entries())},
     }
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": known, "spec": template.at("spec")}
@@ -73,7 +73,7 @@ def _job(metadata: Field, template: Field) -> Mapping[str, object]:
 
 def _mode(metadata: Field, own: Field) -> dict[str, object]:
     """What the CronJob says of how its pods start. Asking for a level or a queue says that they start together."""
-    keys = (wishes.GANG_MODE, wishes.MIN_PARALLELISM)
+    keys = (wishes.GANG_MODE, wishes.MIN_PARALLELISM, *wishes.MIN_MEMBERS)
     given = _inherited(metadata.at("annotations"), own.at("annotations"), keys)
     return given if wishes.GANG_MODE in given or not wishes.asked(metadata, []) else {**given, wishes.GANG_MODE: "Gang"}
 

@@ -1,11 +1,13 @@
-"""batch/v1 Job: one pod set, ``main``, with wishes from annotations of ours, Kueue's or KAI's."""
+"""batch/v1 Job: one pod set, ``main``, with wishes from annotations of ours, Kueue's or KAI's, or from its own
+``spec.scheduling`` of Kubernetes 1.37."""
 
-from phalanx.dialects import jobspec, outline, wishes
+from phalanx.dialects import jobspec, outline, podsets, scheduled, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings, identity
 
 POD_SET = "main"
+_OWN_CONTROLLER = "kubernetes.io/job-controller"
 
 
 def read(doc: Field, around: Surroundings) -> Outline | None:
@@ -16,10 +18,12 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     it waits only while not even one fits.
     """
     namespace, name = identity(doc)
+    doc = scheduled.of_job(doc, jobspec.pods(doc.at("spec")))
     metadata, spec = doc.at("metadata"), doc.at("spec")
     template = spec.at("template")
     doc.typos("apiVersion", "kind", "metadata", "spec", "status")
     jobspec.check(spec)
+    _warn_of_manager(spec.at("managedBy"))
     wishes.check_our_keys(metadata, *wishes.on_object())
     wishes.check_our_keys(template.at("metadata"), *wishes.on_template())
     count = jobspec.pods(spec)
@@ -37,14 +41,22 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         "template": outline.template(template, jobspec.labels(name)),
     }
     whole = {
-        "queue": wishes.queue(metadata),
+        "queue": wishes.queue(metadata, [template.at("metadata")]),
         "priorityClassName": template.at("spec", "priorityClassName"),
+        "preemptible": wishes.preemptible(metadata, [template.at("metadata")]),
         "suspend": _suspended(metadata, spec),
+        "disruption": scheduled.disruption(doc),
         "topologyName": wishes.topology_name(metadata, [template.at("metadata")]),
         **wishes.of_object(metadata, around.topologies),
-        "podGroups": [group],
+        "podGroups": podsets.in_pool([group], metadata),
     }
     return Outline("Job", namespace, name, whole)
+
+
+def _warn_of_manager(at: Field) -> None:
+    """A Job can be handed to another controller than Kubernetes' own: MultiKueue runs such Jobs in other clusters."""
+    if at.text(_OWN_CONTROLLER) != _OWN_CONTROLLER:
+        at.warn(f"{str(at.value)[:100]} makes its pods, perhaps elsewhere; they are placed as if they were made here")
 
 
 def _least(metadata: Field, spec: Field, wish: wishes.Wish, count: int) -> object:
@@ -57,7 +69,7 @@ def _least(metadata: Field, spec: Field, wish: wishes.Wish, count: int) -> objec
     if chosen == "Off" or (chosen is None and jobspec.in_turns(spec) and not asked):
         return outline.least_alone(wish)
     jobspec.warn_of_turns(spec, count)
-    return wishes.least_parallelism(metadata, count)
+    return wishes.least_members(metadata, count, "pods of the Job", (wishes.MIN_PARALLELISM, *wishes.MIN_MEMBERS))
 
 
 def _suspended(metadata: Field, spec: Field) -> object:

@@ -8,6 +8,7 @@ Pod sets are ``main[i]/leader`` and ``main[i]/worker``, ranked together (the lea
 * ``startupPolicy: LeaderReady``: workers exist only once their leader is ready, so a gang of both would wait for ever.
   A replica is then content with its leader, which is still put where there is room for all if there is any. To
   ask for a gang is a Problem.
+* ``spec.scheduling`` of the LeaderWorkerSet, or of its ``replica``, is read as the annotations that say the same.
 * A level on the LeaderWorkerSet bounds each replica, and the whole set with ``Gang``. So does the annotation
   ``exclusive-topology``, always for a replica; that nobody else is let in is not enforced, and a warning says so.
 * Templates that ask for the same share a group. Where they ask for different things, or for Kueue's levels without
@@ -20,7 +21,7 @@ Pod sets are ``main[i]/leader`` and ``main[i]/worker``, ranked together (the lea
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phalanx.dialects import outline, podsets, wishes
+from phalanx.dialects import outline, podsets, scheduled, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobspec import PODS_MAX
 from phalanx.dialects.outline import Entry, Outline
@@ -36,7 +37,7 @@ _EXCLUSIVE = f"{_PREFIX}/exclusive-topology"
 _SUBGROUP_EXCLUSIVE = f"{_PREFIX}/subgroup-exclusive-topology"
 _AROUND = ("replica", "domain")  # names of groups around a replica's pods, outermost first
 
-_SPEC = ("replicas", "leaderWorkerTemplate", "rolloutStrategy", "startupPolicy", "networkConfig")
+_SPEC = ("replicas", "leaderWorkerTemplate", "rolloutStrategy", "startupPolicy", "networkConfig", "scheduling")
 _TEMPLATE = ("leaderTemplate", "workerTemplate", "size", "restartPolicy", "subGroupPolicy", "volumeClaimTemplates")
 _RECREATED = ("RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
@@ -72,6 +73,7 @@ class _Cut:
 def read(doc: Field, around: Surroundings) -> Outline | None:
     """The normal form of a LeaderWorkerSet; None when it wants no pods."""
     namespace, name = identity(doc)
+    doc = scheduled.of_replicas(doc, doc.at("spec", "replicas"), doc.at("spec", "leaderWorkerTemplate", "size"))
     metadata, spec = doc.at("metadata"), doc.at("spec")
     _check(doc)
     replica = _replica(doc, name, around)
@@ -89,14 +91,16 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     else:
         first, *others = _nested(pods, [layer for layer in layers if layer])
         entries = [{**first, **copied}, *others]
+    on_pods = [one.at("metadata") for one in replica.templates]
     whole = {
-        "queue": wishes.queue(metadata),
+        "queue": wishes.queue(metadata, on_pods),
         "priorityClassName": podsets.first(*podsets.priority_class(replica.templates)),
-        "topologyName": wishes.topology_name(metadata, [one.at("metadata") for one in replica.templates]),
+        "preemptible": wishes.preemptible(metadata, on_pods),
+        "topologyName": wishes.topology_name(metadata, on_pods),
         **(top if mode == "Gang" else {}),
         "policy": "Gang" if mode == "Gang" else "Basic",
-        "disruption": _disruption(spec.at("leaderWorkerTemplate", "restartPolicy")),
-        "podGroups": entries,
+        "disruption": scheduled.disruption(doc) or _disruption(spec.at("leaderWorkerTemplate", "restartPolicy")),
+        "podGroups": podsets.in_pool(entries, metadata),
     }
     return Outline("LeaderWorkerSet", namespace, name, whole)
 
@@ -110,13 +114,18 @@ def _check(doc: Field) -> None:
     spec.mapping()
     spec.typos(*_SPEC)
     if spec.at("groupPlacementPolicy").present:
-        spec.at("groupPlacementPolicy").wrong("no release has this field; annotate the object", (_EXCLUSIVE,))
+        said = f"no release has this field; annotation {_EXCLUSIVE} holds each replica in one domain of a level"
+        spec.at("groupPlacementPolicy").wrong(said, (_EXCLUSIVE,))
+    if spec.at("scheduling").present and (exclusive := doc.at("metadata", "annotations", _EXCLUSIVE)).present:
+        exclusive.wrong(f"excludes {spec.at('scheduling').path}, which names levels itself")
     at.mapping()
     at.typos(*_TEMPLATE)
     wishes.check_our_keys(doc.at("metadata"), *wishes.on_object())
     podsets.check_template(at.at("workerTemplate"), "a LeaderWorkerSet")
     if at.at("leaderTemplate").present:
         podsets.check_template(at.at("leaderTemplate"), "a LeaderWorkerSet")
+    else:
+        wishes.refuse_group_name(at.at("workerTemplate", "metadata"))
 
 
 def _replica(doc: Field, name: str, around: Surroundings) -> _Replica:
@@ -178,7 +187,7 @@ def _exclusive(metadata: Field) -> Wish:
     at = metadata.at("annotations", _EXCLUSIVE)
     if not at.present:
         return {}
-    at.warn("each replica is held in one domain of this level; that others keep out of it is not enforced")
+    at.warn("each replica is held in one domain of this level, not alone: other replicas of the set may be there too")
     return {"topology": {"required": at}}
 
 
@@ -214,7 +223,7 @@ def _level(doc: Field, replica: _Replica, size: Field) -> tuple[Field, Field]:
     if not size.present:
         at.wrong("needs spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
     else:
-        at.warn("each subgroup is held in one domain of this level; that others keep out of it is not enforced")
+        at.warn("each subgroup is held in one domain of this level, not alone: other subgroups may be there too")
     return at, size
 
 

@@ -1,6 +1,6 @@
 """A Pod that has no node yet: a gang of one, pod set ``main``."""
 
-from phalanx.dialects import outline, wishes
+from phalanx.dialects import outline, podsets, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings, identity
@@ -23,8 +23,9 @@ def read(doc: Field, around: Surroundings) -> Outline:
     whole = {
         "queue": wishes.queue(metadata),
         "priorityClassName": doc.at("spec", "priorityClassName"),
+        "preemptible": wishes.preemptible(metadata),
         "topologyName": wishes.topology_name(metadata),
-        "podGroups": [group],
+        "podGroups": podsets.in_pool([group], metadata),
     }
     written = doc.at("spec", "priority").integer(None, low=-(2**31))  # Kubernetes has read the class already
     return Outline("Pod", namespace, name, whole, written)

@@ -13,7 +13,6 @@ Pod sets are ``head`` and one per worker group, by its name; all are one gang. D
 * A RayJob that uses a cluster by ``clusterSelector`` has nothing to place.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phalanx.dialects import outline, podsets, wishes
@@ -117,15 +116,17 @@ def _read(doc: Field, cluster: Field, suspend: Field, name: str | None, around: 
     groups = [_workers(at, how) for at in cluster.at("workerGroupSpecs").items()]
     parts = [_head(cluster, how), *(_part(one, how) for one in groups if one is not None)]
     templates = [template for part in parts for template in part.templates]
+    on_pods = [one.at("metadata") for one in templates]
     podsets.check_kueue(templates)
     whole = {
-        "queue": wishes.queue(metadata),
+        "queue": wishes.queue(metadata, on_pods),
         "priorityClassName": podsets.first(metadata.at("labels", _PRIORITY), *podsets.priority_class(templates)),
+        "preemptible": wishes.preemptible(metadata, on_pods),
         "suspend": podsets.suspended(metadata, suspend),
-        "topologyName": _topology_name(metadata, templates),
+        "topologyName": wishes.topology_name(metadata, on_pods),
         **wishes.of_object(metadata, around.topologies),
         "policy": "Basic" if how.loose else "Gang",
-        "podGroups": podsets.together(parts),
+        "podGroups": podsets.in_pool(podsets.together(parts), metadata),
     }
     return Outline(str(doc.at("kind").value), namespace, own_name, whole)
 
@@ -136,11 +137,6 @@ def _loose(metadata: Field) -> bool:
         at.wrong("a Ray cluster has no replicas to start one by one", ("Gang", "Off"))
         return False
     return wishes.mode(metadata, "Gang", "Off") == "Off"
-
-
-def _topology_name(metadata: Field, templates: Sequence[Field]) -> Field:
-    named = wishes.topology_name(metadata, [one.at("metadata") for one in templates])
-    return podsets.first(named, *(one.at("metadata", "annotations", wishes.KAI.topology) for one in templates))
 
 
 # -- the head ----------------------------------------------------------------------------------------------------

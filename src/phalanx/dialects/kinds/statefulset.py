@@ -4,6 +4,7 @@ from phalanx.dialects import outline, replicated, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.recognised import POD_INDEX
+from phalanx.dialects.replicated import Replicas
 from phalanx.dialects.surroundings import Surroundings, identity
 from phalanx.dialects.wishes import Wish
 
@@ -32,9 +33,14 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     if policy == _ORDERED:
         return replicated.whole(doc, _KIND, around, wanted, {"minCount": _in_order(doc, wish), **wish})
     together = wishes.mode(doc.at("metadata"), "Gang", "Off") != "Off"
-    least = wanted.count if together else outline.least_alone(wish)
+    least = _least(doc, wanted) if together else outline.least_alone(wish)
     rank = {"fieldPath": f"metadata.labels['{POD_INDEX}']"}  # a label, and it counts from ordinals.start
     return replicated.whole(doc, _KIND, around, wanted, {"minCount": least, "rank": rank, **wish})
+
+
+def _least(doc: Field, wanted: Replicas) -> object:
+    """Pods that start together: all, or as few as KAI's annotation says."""
+    return wishes.least_members(doc.at("metadata"), wanted.count, "replicas")
 
 
 def _policy(at: Field) -> str:
@@ -44,6 +50,7 @@ def _policy(at: Field) -> str:
 
 def _in_order(doc: Field, wish: Wish) -> object:
     """``minCount`` of pods of which there is one at first. Anything that waits for more is a Problem."""
+    replicated.warn_of_minimum(doc, f"with podManagementPolicy {_ORDERED} pods start one by one")
     mode = doc.at("metadata", "annotations", wishes.GANG_MODE)
     if mode.value == "Gang":
         mode.wrong(

@@ -45,6 +45,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     doc.typos("apiVersion", "kind", "metadata", "spec", "status")
     doc.at("spec").mapping()
     doc.at("spec").typos(*_READ)
+    runtimepatches.check_place(doc)
     wishes.check_our_keys(doc.at("metadata"), *wishes.on_object())
     runtime = _runtime(doc, namespace, around)
     if runtime is None or not name:
@@ -141,8 +142,12 @@ def _jobset(doc: Field, runtime: Field, jobs: Sequence[Field], metadata: Field, 
         "labels": dict(metadata.at("labels").entries()),
         "annotations": {**own, **({} if in_order else {wishes.GANG_MODE: mode})},
     }
+    scheduling = runtime.at("template", "spec", "scheduling")
+    if scheduling.present:
+        scheduling.warn("is not followed: the trainer of a TrainJob is one gang, or what its annotations say")
     spec = {
         **dict(runtime.at("template", "spec").entries()),
+        "scheduling": None,
         "suspend": doc.at("spec", "suspend"),
         "replicatedJobs": [_job(job, doc, runtime, jobs, changes, own) for job, own in zip(jobs, modes, strict=True)],
     }

@@ -2,8 +2,11 @@
 
 The design's first version keeps queues with a topology apart from cohorts, preemption, MultiKueue and
 ProvisioningRequests: such a queue is not refused but inactive, and becomes active when it is changed or when a
-field of ``Allowed`` lifts the guard. Strict is the default, because none of the four is built here yet; as each
-comes, its field becomes True where the configuration is read, and no manifest has to change (K-091).
+field of ``Allowed`` lifts the guard; no manifest has to change (K-091).
+
+``STRICT`` is the design's rule, for those who want it as a policy. Reading manifests follows ``TODAY`` instead: Kueue
+has lifted all four since, and a queue that it accepts is not told off here. What none of them does in this program
+yet is said once, by ``unbuilt``.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,6 +20,7 @@ PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
 _NOT_TOGETHER = "NotSupportedWithTopologyAwareScheduling"
 _MESSAGE_MAX = 32_768  # what an API server takes in a condition
+_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Allowed:
 
 
 STRICT = Allowed()
+TODAY = Allowed(cohort=True, preemption=True, multikueue=True, provisioning=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +84,40 @@ def _missing(reason: str, kind: str, names: Iterable[str], known: Collection[str
 
 def _not_together(queue: ClusterQueue, controllers: set[str], flavor: str, allowed: Allowed) -> tuple[Why, ...]:
     """The four guards: each names the field to change. (K-089, K-090, K-092, K-093)"""
-    guarded = (
-        (queue.queue.parent is not None and not allowed.cohort, "a cohort"),
-        (queue.queue.preemption != Preemption() and not allowed.preemption, "preemption"),
-        (MULTIKUEUE in controllers and not allowed.multikueue, "a MultiKueue admission check"),
-        (PROVISIONING in controllers and not allowed.provisioning, "a ProvisioningRequest admission check"),
-    )
+    lifted = (allowed.cohort, allowed.preemption, allowed.multikueue, allowed.provisioning)
     return tuple(
         Why(_NOT_TOGETHER, f"flavor {flavor!r} has a topology, which is not supported together with {what}")
-        for hit, what in guarded
-        if hit
+        for (what, used), fine in zip(_beside(queue, controllers), lifted, strict=True)
+        if used and not fine
     )
+
+
+def _beside(queue: ClusterQueue, controllers: set[str]) -> tuple[tuple[str, bool], ...]:
+    """The four things a queue may have beside a topology, and whether this one has them."""
+    return (
+        ("a cohort", queue.queue.parent is not None),
+        ("preemption", queue.queue.preemption != Preemption()),
+        ("a MultiKueue admission check", MULTIKUEUE in controllers),
+        ("a ProvisioningRequest admission check", PROVISIONING in controllers),
+    )
+
+
+def unbuilt(queues: Mapping[str, ClusterQueue]) -> str | None:
+    """One sentence about all that these queues have and this program does not act on yet; None for nothing.
+
+    Admission checks are told of where they are read.
+    """
+    found: dict[str, list[str]] = {}
+    for name, queue in queues.items():
+        for what, used in _beside(queue, set()):
+            found.setdefault(what, []).extend([name] if used else [])
+    listed = [f"{what} ({_some(names)})" for what, names in found.items() if names]
+    return f"read, and not acted on yet: {', '.join(listed)}" if listed else None
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return ", ".join(names[:_NAMES_SHOWN]) + more
 
 
 def condition(whys: tuple[Why, ...]) -> dict[str, str]:

@@ -4,10 +4,11 @@ Each resource and each flavor stands in one group only, so the groups can be tol
 resources that share a flavor are taken from the same one.
 """
 
+from phalanx.dialects import amounts
 from phalanx.dialects.fields import Field
-from phalanx.model import resources
-from phalanx.model.problems import Problem
 from phalanx.model.queues import Quota
+
+amount = amounts.quantity  # weights are quantities too
 
 
 def read(groups: Field, in_cohort: bool, lends_more: bool = False) -> tuple[Quota, ...]:
@@ -77,12 +78,3 @@ def _check_limits(at: Field, in_cohort: bool, lends_more: bool) -> None:
     nominal, lend = amount(at.at("nominalQuota")), amount(at.at("lendingLimit"))
     if nominal is not None and lend is not None and lend > nominal and not lends_more:
         at.at("lendingLimit").mistaken("is more than nominalQuota; a queue lends its own only")
-
-
-def amount(at: Field) -> int | None:
-    """Nano-units of the quantity here; None where nothing, or nothing good, is written."""
-    parsed = resources.parse(at.value, "") if at.present else None
-    if isinstance(parsed, Problem):
-        at.wrong(parsed.message, parsed.allowed)
-        return None
-    return parsed

@@ -59,7 +59,7 @@ def _common(doc: Field) -> Common:
     spec.typos(ancestors.PARENT, "workloadRef", *policies.FIELDS)
     if spec.at("resourceClaims").present:
         spec.at("resourceClaims").wrong("a composite has no resource claims of its own")
-    if not spec.at("workloadRef").present:
+    if not ancestors.reference(spec).present:
         spec.at("workloadRef").wrong("a CompositePodGroup needs a workloadRef: the template it is made from")
     ancestors.check_reference(spec)
     return policies.read(spec, "minGroupCount")
@@ -87,7 +87,8 @@ def _below(
     for child in families.get(name, ()):
         own = child.at("metadata", "name").name("")
         if child.at("kind").value != ancestors.KIND:
-            leaf = podgroup.group(child, where[0], own, where[1])
+            joined = joining.find(child, "PodGroup", where[0], own, where[1])
+            leaf = podgroup.group(child, joining.told_to_root(joined))
             yield Grown(child, leaf.common, _inside(leaf.entry, inside), leaf.missing, leaf.templates)
         elif depth >= DEPTH_MAX:  # V13
             child.at("spec", ancestors.PARENT).wrong(f"a tree has at most {DEPTH_MAX} levels, PodGroups counted")

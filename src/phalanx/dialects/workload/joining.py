@@ -35,30 +35,24 @@ class Joined:
 
 
 def find(doc: Field, kind: str, namespace: str, name: str, around: Surroundings) -> Joined:
-    """Who names the object. Their templates complain to it from here on, for they are placed with it."""
-    found = around.neighbours.members(API_GROUP, kind, namespace, name)
-    homed = tuple(replace(one, entry=_homed(one.entry, doc.notes, one.owner)) for one in found)
-    return Joined(doc, namespace, name, homed, around)
+    """Who names the object."""
+    return Joined(doc, namespace, name, around.neighbours.members(API_GROUP, kind, namespace, name), around)
 
 
-def _homed(entry: Entry, notes: Notes, owner: str) -> Entry:
-    """An entry whose templates note what is wrong with them in ``notes``, with the owner's name before the path."""
-    made = {**entry, "template": _homed_template(entry.get("template"), notes, owner)}
+def told_to_root(joined: Joined) -> Joined:
+    """The same, for a PodGroup of a tree: what is wrong with its pods is told to the root, whose notes it has."""
+    notes = joined.doc.notes
+    told = (replace(one, entry=_told(one.entry, notes, one.owner)) for one in joined.members)
+    return replace(joined, members=tuple(told))
+
+
+def _told(entry: Entry, notes: Notes, owner: str) -> Entry:
     classes = entry.get("podClasses")
-    if isinstance(classes, list):
-        made["podClasses"] = [
-            {**one, "template": _homed_template(one.get("template"), notes, owner)} for one in classes
-        ]
-    return made
-
-
-def _homed_template(template: object, notes: Notes, owner: str) -> object:
-    if not isinstance(template, dict):
-        return template
-    return {
-        key: Field.of(one.value, notes, f"{owner}: {one.path}") if isinstance(one, Field) else one
-        for key, one in template.items()
-    }
+    listed = [_told(one, notes, owner) for one in classes] if isinstance(classes, list) else None
+    made = entry.get("template")
+    if isinstance(made, dict):
+        made = {key: one.told_to(notes, owner) if isinstance(one, Field) else one for key, one in made.items()}
+    return {**entry, "template": made, **({} if listed is None else {"podClasses": listed})}
 
 
 # -- which group, which copy -------------------------------------------------------------------------------------

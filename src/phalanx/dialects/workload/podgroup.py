@@ -11,6 +11,7 @@ from phalanx.dialects.fields import Field
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings, identity
 from phalanx.dialects.workload import ancestors, joining, policies
+from phalanx.dialects.workload.joining import Joined
 from phalanx.dialects.workload.policies import Common, Made
 from phalanx.model.request import Missing
 
@@ -33,7 +34,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     if spec.at(ancestors.PARENT).present:
         ancestors.check(doc, namespace, around)
         return None
-    leaf = group(doc, namespace, name, around)
+    leaf = group(doc, joining.find(doc, "PodGroup", namespace, name, around))
     whole: Made = {
         "queue": wishes.queue(doc.at("metadata")),
         "topologyName": wishes.topology_name(doc.at("metadata")),
@@ -45,7 +46,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     return Outline("PodGroup", namespace, name, whole, number, leaf.missing)
 
 
-def group(doc: Field, namespace: str, name: str, around: Surroundings) -> Leaf:
+def group(doc: Field, joined: Joined) -> Leaf:
     """The group that a PodGroup is, with the pods that name it."""
     doc.typos("apiVersion", "kind", "metadata", "spec", "status")
     spec = doc.at("spec")
@@ -53,9 +54,8 @@ def group(doc: Field, namespace: str, name: str, around: Surroundings) -> Leaf:
     spec.typos(ancestors.PARENT, "workloadRef", *policies.FIELDS)
     ancestors.check_reference(spec)
     common = policies.read(spec, "minCount")
-    joined = joining.find(doc, "PodGroup", namespace, name, around)
     joining.check_wishes(joined)
-    made, missing = policies.pods(name, common.policy, joined.members, joined)
+    made, missing = policies.pods(joined.name, common.policy, joined.members, joined)
     entry: Made = {"name": doc.at("metadata", "name"), **made}
     if common.near is not None:
         entry["topology"] = common.near

@@ -7,32 +7,19 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from phalanx.dialects import members
-from phalanx.dialects.clusterstate import is_label_key
+from phalanx.dialects import members, scheduling
 from phalanx.dialects.fields import Field
 from phalanx.dialects.neighbours import Member
+from phalanx.dialects.scheduling import Policy
 from phalanx.dialects.workload.joining import Joined
 from phalanx.model.request import Missing
 
-FIELDS = (
-    "schedulingPolicy", "schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority",
-    "preemptionPolicy",
-)  # fmt: skip
+FIELDS = (*scheduling.FIELDS, "priorityClassName", "priority", "preemptionPolicy")
 
-_CLAIMS_MAX = 4
 _PRIORITY_MAX = 1_000_000_000
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
-_CLAIM = ("resourceClaimName", "resourceClaimTemplateName")
 
 Made = dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """Whether the members start together, and how many must. ``least`` holds nothing for basic."""
-
-    gang: bool
-    least: Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +33,11 @@ class Common:
 
 def read(at: Field, number: str) -> Common:
     """The shared fields at a spec or template. ``number``: minCount of pods, or minGroupCount of groups."""
-    _check_claims(at.at("resourceClaims"))
+    scheduling.check_claims(at.at("resourceClaims"))
     _check_priority(at)
-    return Common(_policy(at.at("schedulingPolicy"), number), _near(at), _disruption(at.at("disruptionMode")))
+    policy = _policy(at.at("schedulingPolicy"), number)
+    near = scheduling.near(at.at("schedulingConstraints"))
+    return Common(policy, near, scheduling.disruption(at.at("disruptionMode")))
 
 
 def pods(name: str, policy: Policy, those: Sequence[Member], joined: Joined) -> tuple[Made, tuple[Missing, ...]]:
@@ -59,73 +48,15 @@ def pods(name: str, policy: Policy, those: Sequence[Member], joined: Joined) -> 
     return {**members.pods_of(found, needed), "minCount": least}, members.missing(name, found, needed)
 
 
-# -- policy ------------------------------------------------------------------------------------------------------
-
-
 def _policy(at: Field, number: str) -> Policy:
-    if at.mapping():
-        at.typos("basic", "gang")
-    given = [name for name in ("basic", "gang") if at.at(name).present]
-    if len(given) != 1:  # V5
-        at.wrong(f"is exactly one of basic, gang; {' and '.join(given) or 'neither'} is given", ("basic", "gang"))
-    for name in given:
-        at.at(name).mapping()
-    least = at.at("gang", number)
-    if "gang" in given and not least.present:
-        least.wrong(f"a gang needs {number}: how many must start together")
-    return Policy("gang" in given, least.meaning(least.integer(None, low=1)))  # V6
-
-
-# -- topology ----------------------------------------------------------------------------------------------------
-
-
-def _near(at: Field) -> Made | None:
-    """``topology`` of the normal form: at most one key, and it is required. (V7)"""
-    constraints = at.at("schedulingConstraints")
-    constraints.mapping()
-    constraints.typos("topology")
-    listed = constraints.at("topology").items(limit=1000)
-    if len(listed) > 1:
-        constraints.at("topology").wrong(f"has {len(listed)} entries; a group has at most one")
-    keys = [_key(one) for one in listed]
-    return {"required": keys[0]} if keys and keys[0].present else None
-
-
-def _key(entry: Field) -> Field:
-    entry.mapping()
-    at = entry.at("key")
-    if not at.present:
-        at.wrong("a topology constraint needs the key of a node label")
-    elif isinstance(at.value, str) and not is_label_key(at.value):
-        at.mistaken("is not the key of a label")
-        return at.meaning(None)
-    return at
-
-
-def _check_claims(at: Field) -> None:
-    """Shared claims are not built; what is wrong with them is told all the same. (V8)"""
-    listed = at.items(limit=1000)
-    if listed:
-        at.wrong("resource claims of a group (DRA) are not supported yet")
-    if len(listed) > _CLAIMS_MAX:
-        at.wrong(f"has {len(listed)} claims; a group has at most {_CLAIMS_MAX}")
-    for one in listed:
-        one.mapping()
-        if sum(one.at(name).present for name in _CLAIM) != 1:
-            one.wrong("a claim has exactly one of " + " and ".join(_CLAIM), _CLAIM)
+    """The policy, which a group must have; a gang says how many must start together."""
+    found = scheduling.policy(at, number)
+    if found.gang and not at.at("gang", number).present:
+        at.at("gang", number).wrong(f"a gang needs {number}: how many must start together")
+    return found
 
 
 # -- disruption and priority -------------------------------------------------------------------------------------
-
-
-def _disruption(at: Field) -> str | None:
-    if not at.mapping():
-        return None
-    given = [name for name in ("single", "all") if at.at(name).present]
-    if len(given) != 1:
-        at.wrong("is exactly one of single, all", ("single", "all"))
-        return None
-    return "Pod" if given == ["single"] else "Group"
 
 
 def together(modes: Iterable[tuple[Field, str | None]]) -> str | None:

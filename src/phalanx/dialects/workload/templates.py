@@ -11,7 +11,7 @@ from phalanx.dialects import members, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings, identity
-from phalanx.dialects.workload import joining, policies
+from phalanx.dialects.workload import ancestors, joining, policies
 from phalanx.dialects.workload.joining import Joined
 from phalanx.dialects.workload.policies import Common, Made
 from phalanx.model.request import Missing
@@ -120,7 +120,7 @@ def _made_of_it(namespace: str, name: str, around: Surroundings) -> list[Field]:
     """PodGroups and CompositePodGroups that say they are made from this Workload."""
     kinds = ("CompositePodGroup", "PodGroup")
     given = [one for kind in kinds for one in around.neighbours.of_kind(joining.API_GROUP, kind, namespace)]
-    return [one for one in given if one.at("spec", "workloadRef", "workloadName").value == name]
+    return [one for one in given if ancestors.reference(one.at("spec")).workload.value == name]
 
 
 # -- the normal form ---------------------------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""What the engine wants done. Each is safe to repeat: carried out twice it is as if it were once.
+
+The world carries them out in the order given, as far as they concern the same gang, and tells the engine what it sees.
+"""
+
+from dataclasses import dataclass
+
+from phalanx.model.nodes import Pairs
+from phalanx.model.pods import PodKey
+from phalanx.model.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Give a pod its node. ``domain`` and ``rank`` are told to the pod in the same breath (KA-004, KA-056)."""
+
+    gang: str
+    key: PodKey
+    node: str
+    domain: str = ""  # zone-1/block-2/rack-5
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ungate:
+    """Take the gate off a pod and pin it: the values of all configured levels and the hostname (K-046, K-062)."""
+
+    gang: str
+    key: PodKey
+    selector: Pairs
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Put gate and marks into the templates of a suspended owner, before it is resumed (K-048, K-061)."""
+
+    gang: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    gang: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """Hold the owner back, and take gate and marks out of its templates again (K-068)."""
+
+    gang: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """Delete a pod with its grace period, after a DisruptionTarget condition that says why."""
+
+    gang: str
+    key: PodKey
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The state of a gang changed, or why it waits did: conditions and one event, never one per pod (W-014)."""
+
+    gang: str
+    state: str
+    cause: str
+    reason: Reason | None = None
+    at: float = 0.0
+
+
+Effect = Bind | Ungate | Prepare | Resume | Suspend | Evict | Report

@@ -1,0 +1,55 @@
+"""A pod as the engine sees it: one that exists, wherever it came from and whoever gave it a node."""
+
+from dataclasses import dataclass
+
+from phalanx.model.nodes import RunningPod
+from phalanx.model.resources import Resources
+
+ENDED = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class PodKey:
+    """The identity of a pod: a name is used again, a uid never is."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """``gang``: the id of the Request it belongs to (None: it stands for itself), ``pod_set`` and ``rank``: its place
+    in it. ``running``: what it takes on a node, with its labels and rules; its ``node`` is empty while it has none."""
+
+    key: PodKey
+    running: RunningPod
+    gang: str | None = None
+    pod_set: str | None = None
+    rank: int | None = None
+    phase: str = "Pending"  # Pending | Running | Succeeded | Failed
+    ready: bool = False
+    leaving: bool = False  # it is being deleted, and holds its place until it is gone
+    gated: bool = False
+    daemon: bool = False  # made for its node by a DaemonSet
+
+    @property
+    def node(self) -> str:
+        """The node it is bound to; empty while it has none."""
+        return self.running.node
+
+    @property
+    def requests(self) -> Resources:
+        return self.running.requests
+
+    @property
+    def ended(self) -> bool:
+        return self.phase in ENDED
+
+    @property
+    def holds(self) -> bool:
+        """Whether it takes room on its node."""
+        return bool(self.node) and not self.ended
