@@ -2,9 +2,12 @@
 
 PYTHON ?= python3
 WORKERS ?= auto
+SEED ?= 1
+DURATION ?= 40s
 
 BIN := .venv/bin
 READY := .venv/.ready
+LIFECYCLE := docs/lifecycle.md
 REASONS := docs/reasons.md
 # the pins hold for the build of the package too; the second name is what newer versions of pip read
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
@@ -13,7 +16,7 @@ INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench docs
+.PHONY: help setup demo test check bench soak docs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,7 +49,12 @@ check: $(READY) ## lint, format, types, import rule, generated pages
 bench: $(READY) ## quality and speed on large clusters, each row against its threshold
 	@$(BIN)/python -m bench
 
+soak: $(READY) ## random worlds with faults for as long as asked (SEED=n, DURATION=40s)
+	@$(BIN)/python -m phalanx.sim.soak --seed $(SEED) --duration $(DURATION)
+
 docs: $(READY) ## write the generated pages again
 	@$(BIN)/python -m phalanx.explain.reference > $(REASONS).new
 	@mv $(REASONS).new $(REASONS)
-	@echo "docs: $(REASONS)"
+	@$(BIN)/python -c "from phalanx.engine import diagram; print(diagram.page(), end='')" > $(LIFECYCLE).new
+	@mv $(LIFECYCLE).new $(LIFECYCLE)
+	@echo "docs: $(REASONS) $(LIFECYCLE)"

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from bench import manifests, measure, stream, tight, world
+from bench import manifests, measure, philly, steps, stream, tight, world
 from phalanx.place.draft import Draft
 
 
 def main() -> int:
     plan = yaml.safe_load((Path(__file__).parent / "rows.yaml").read_text())
     broken = [*read(plan["reading"]), *rows(plan), *streams(plan["stream"]), *tightly(plan["tight"])]
+    broken += [*grown(plan["engine"]["growth"]), *woken(plan["engine"]["waiting"]), *traced(plan["philly"])]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"\npeak memory {peak:,.0f} MiB")
     for line in broken:
@@ -107,6 +108,55 @@ def tightly(plan: dict) -> list[str]:  # type: ignore[type-arg]
         if row.undecided:
             broken.append(f"{row.family}: {row.undecided} undecided")
     return broken
+
+
+def grown(plan: dict) -> list[str]:  # type: ignore[type-arg]
+    """What a deciding step of the engine costs on a small and on a large cluster."""
+    sizes = plan["nodes"]
+    small, large = (steps.decisions(nodes, plan["gangs"], plan["mix"], plan["repetitions"]) for nodes in sizes)
+    print(f"\nsteps of the engine that decide, CPU us; {sizes[0]} and {sizes[1]} nodes, most {plan['most']} x")
+    broken = []
+    for kind in plan["mix"]:
+        growth = large[kind] / small[kind]
+        print(f"  {kind:6}  {small[kind]:6.0f}  {large[kind]:6.0f}  {growth:4.2f} x")
+        if not growth <= plan["most"]:
+            broken.append(
+                f"step with {kind}: {growth:.2f} times from {sizes[0]} to {sizes[1]} nodes, most {plan['most']}"
+            )
+    return broken
+
+
+def woken(plan: dict) -> list[str]:  # type: ignore[type-arg]
+    """How many of those who wait are looked at after one event."""
+    useless, helping = steps.looks(plan["nodes"], plan["gangs"], plan["events"])
+    print(f"\nsteps with one event, {plan['gangs']} gangs waiting, {plan['nodes']} nodes: the most of {plan['events']}")
+    for name, those in (("one that helps nobody", useless), ("one with room for one gang", helping)):
+        able, looked, decided = (max(getattr(one, key) for one in those) for key in ("able", "looked", "decided"))
+        print(
+            f"  {name:26}  could help {able}, looked at {looked}, decided about {decided}, "
+            f"started {sum(one.started for one in those)} in all, median {np.median([one.us for one in those]):.0f} us"
+        )
+    broken = [
+        f"one event could help {one.able}, {one.looked} looked at" for one in useless + helping if one.looked > one.able
+    ]
+    if [one.started for one in useless + helping] != [0] * len(useless) + [1] * len(helping):
+        broken.append("not exactly one gang started after each event that made room for one")
+    return broken
+
+
+def traced(plan: dict) -> list[str]:  # type: ignore[type-arg]
+    """The Philly trace on the hosts of Lingjun."""
+    if not philly.is_here():
+        print("\nPhilly on Lingjun: skipped, ../shared/traces is not here")
+        return []
+    done = philly.run(plan["jobs"])
+    print(
+        f"\nPhilly on Lingjun: {done.done:,} of {done.gangs:,} jobs done on {done.hosts} hosts, "
+        f"{done.gangs / done.seconds:,.0f} gangs/s ({done.seconds:.0f} s CPU, {done.engine:.0f} of them in "
+        f"{done.steps:,} steps), decision p50 {done.p50:.0f} us, p99 {done.p99:.0f} us, "
+        f"peak memory {done.memory:,.0f} MiB"
+    )
+    return [] if done.done == done.gangs else [f"Philly: {done.gangs - done.done} jobs never finished"]
 
 
 if __name__ == "__main__":

@@ -3,9 +3,12 @@
 from importlib.resources import files
 from typing import Any
 
-from phalanx.cli import drawing, screen, tree, yamltext
+from phalanx.cli import drawing, screen, simulating, tree, yamltext
 from phalanx.cli.errors import Exit
 from phalanx.cluster import Cluster, Decision
+from phalanx.sim import generate, worlds
+from phalanx.sim.simulate import simulate
+from phalanx.sim.traces.asking import Asking
 
 GPU = "nvidia.com/gpu"
 _CLUSTER = "A cluster: two zones, two blocks each, two racks each. Some of it is in use."
@@ -18,12 +21,16 @@ _NESTED = """\
 _REFUSED = """\
 3. Five more pods for one rack. There is room enough, but in pieces: nothing is
    started, and you are told why. Every way out below was tried first."""
+_SIMULATED = """\
+4. Sixty gangs on a simulated cluster, twice: the tightest place first, then the
+   roomiest. The same engine decides. One seed proves nothing; try your trace."""
 _LAST = """\
 Ask about your own cluster and workloads:
 
   kubectl get nodes,pods -A -o json > cluster.json
   phalanx place -f cluster.json -f topology.yaml -f my-job.yaml
-  phalanx tree  -f cluster.json -f topology.yaml --free nvidia.com/gpu"""
+  phalanx tree  -f cluster.json -f topology.yaml --free nvidia.com/gpu
+  phalanx simulate --cluster 2x4x16 --policy pack --policy spread -o r.html"""
 
 
 def run() -> int:
@@ -36,6 +43,8 @@ def run() -> int:
     _placed(cluster, "2-llm.yaml")
     _say(_REFUSED)
     _refused(cluster, "3-big.yaml")
+    _say(_SIMULATED)
+    _simulated()
     screen.out().print(screen.styled("\n" + _LAST))
     return Exit.PLACED
 
@@ -68,6 +77,13 @@ def _refused(cluster: Cluster, sample: str) -> None:
     for decision in cluster.place(_sample(sample)):
         _expect(decision, "Waiting")
         screen.out().print(screen.styled(decision.explain()))
+
+
+def _simulated() -> None:
+    site = worlds.drawn("2x4x4")
+    mix = generate.Mix(every=20.0, sizes={4: 2, 8: 2, 16: 3, 32: 1})
+    given = generate.submissions(60, 1, Asking(site), mix)
+    simulating.show(simulate(site, given, ["pack", "spread"]))
 
 
 def _expect(decision: Decision, status: str) -> None:

@@ -42,14 +42,39 @@ app = App(
 
 
 @app.command
-def place(*, filename: Files, output: Output = "table", namespace: Namespace = None) -> int:
+def place(
+    *,
+    filename: Files,
+    output: Output = "table",
+    namespace: Namespace = None,
+    record: Annotated[
+        str | None, Parameter(help="A file to write each decision to, one line of JSON each, for phalanx replay.")
+    ] = None,
+) -> int:
     """Say where workloads go, or why they wait. Offline: the cluster and the workloads come from files.
 
     Workloads are decided in the order of the files; each sees the room that those before it take.
     """
     from phalanx.cli import placing
 
-    return placing.run(filename, output, namespace)
+    return placing.run(filename, output, namespace, record)
+
+
+@app.command
+def replay(
+    record: Annotated[
+        list[str],
+        Parameter(
+            allow_leading_hyphen=True,
+            help="Files of records, as place --record writes them; - is standard input.",
+        ),
+    ],
+    /,
+) -> int:
+    """Decide recorded decisions again and say what differs. 0: all the same, 1: some differ, 4: a line is no record."""
+    from phalanx.cli import replaying
+
+    return replaying.run(record)
 
 
 @app.command
@@ -108,6 +133,47 @@ def tree(
     from phalanx.cli import drawing
 
     return drawing.run(filename, gang, drawing.Wish(free, topology, level), namespace)
+
+
+@app.command
+def simulate(
+    *,
+    cluster: Annotated[
+        str,
+        Parameter(
+            help="Manifests, a table of nodes (.csv), a shape such as 2x4x16, or a drawing: 'b1: r1=8*4 r2=8*4'."
+        ),
+    ],
+    trace: Annotated[str | None, Parameter(help="Who asks for what, and when. Default: a generated one.")] = None,
+    format: Annotated[  # noqa: A002
+        Literal["own", "philly", "muri", "openb"] | None, Parameter(help="Of the trace. Default: told by its columns.")
+    ] = None,
+    policy: Annotated[
+        list[Literal["pack", "spread", "balance"]],
+        Parameter(negative="", help="Which of several places comes first. May be repeated: one run for each."),
+    ] = ["pack"],  # noqa: B006
+    seed: Annotated[int, Parameter(help="Of everything that is left to chance.")] = 0,
+    limit: Annotated[int | None, Parameter(help="Take only the first gangs of the trace, or generate so many.")] = None,
+    faster: Annotated[float, Parameter(help="Let the gangs arrive so many times as fast.")] = 1.0,
+    required_up_to: Annotated[
+        int,
+        Parameter(
+            help="Traces that name no level: gangs of several pods up to so many GPUs must be in one narrowest "
+            "domain, larger ones would like to be."
+        ),
+    ] = 32,
+    output: Annotated[
+        list[str], Parameter(name=["-o", "--output"], negative="", help="report.html, report.json. May be repeated.")
+    ] = [],  # noqa: B006
+    timing: Annotated[
+        bool, Parameter(help="Tell in the report how long this machine took; all else is the same each time.")
+    ] = True,
+) -> int:
+    """Run a trace on a simulated cluster with the real engine, and report waiting, utilisation and fragmentation."""
+    from phalanx.cli import simulating
+
+    wish = simulating.Wish(cluster, trace, format, tuple(dict.fromkeys(policy)), seed, limit, faster, required_up_to)
+    return simulating.run(wish, output, timing)
 
 
 @app.command

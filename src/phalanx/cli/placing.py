@@ -1,28 +1,49 @@
 """``phalanx place``: manifests in, decisions out."""
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
 
 import yaml
 
+import phalanx
 from phalanx.cli import files, screen, tables
 from phalanx.cli.errors import Exit, Failed
-from phalanx.cluster import Cluster, Decisions, Note
+from phalanx.cluster import Cluster, Decisions, Note, OnDecision
+from phalanx.record.line import written
 
 SCHEMA = "phalanx.dev/decisions/v1"
 
 
-def run(sources: Sequence[str], output: str, namespace: str | None) -> int:
+def run(sources: Sequence[str], output: str, namespace: str | None, record: str | None = None) -> int:
     docs = in_namespace(files.load(sources), namespace)
     cluster = Cluster.from_manifests(docs)
-    decisions = cluster.place(docs, ways_out=output != "name")
+    with recording(record) as on_decision:
+        decisions = cluster.place(docs, ways_out=output != "name", on_decision=on_decision)
     problems = own_problems(cluster, decisions)
     if not decisions and not problems and not decisions.warnings:
         raise Failed(f"nothing to place: no workload among the documents ({len(docs)})")
     report(cluster, decisions, problems)
     show(decisions, output)
     return exit_code(decisions, problems)
+
+
+@contextmanager
+def recording(path: str | None) -> Iterator[OnDecision | None]:
+    """Each decision as a line of this file, written as it is made: records of a large cluster are large. None: none."""
+    if path is None:
+        yield None
+        return
+    try:
+        with open(path, "w", encoding="ascii", newline="\n") as file:
+            yield lambda *made: _keep(file, *made)
+    except OSError as error:
+        raise Failed(f"{path}: {error.strerror or error}") from None
+
+
+def _keep(file: TextIO, *made: Any) -> None:
+    file.write(written(*made, version=phalanx.__version__) + "\n")
 
 
 def in_namespace(docs: list[Any], namespace: str | None) -> list[Any]:

@@ -72,6 +72,17 @@ class Board:
         self._gangs[name] = tuple(pods_of(placed))
         self._book(self._gangs[name], 1)
 
+    def hold(self, name: str, pods: Pods) -> None:
+        """A gang runs these pods and no others. Costs what changed. Without pods it is not on the board."""
+        then = {(pod.namespace, pod.name, pod.node): pod for pod in self._gangs.get(name, ())}
+        now = {(pod.namespace, pod.name, pod.node): pod for pod in pods}
+        self._book(tuple(pod for key, pod in then.items() if key not in now), -1)
+        self._book(tuple(pod for key, pod in now.items() if key not in then), 1)
+        if pods:
+            self._gangs[name] = pods
+        else:
+            self._gangs.pop(name, None)
+
     def release(self, name: str) -> None:
         """The gang is gone."""
         self._book(self._gangs.pop(name), -1)
@@ -94,6 +105,8 @@ class Board:
         return left
 
     def _book(self, pods: Pods, sign: int) -> None:
+        if not pods:
+            return
         lots = _lots(pods)
         for requests, where in lots.items():
             for node, count in where.items():

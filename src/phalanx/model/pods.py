@@ -22,8 +22,11 @@ class PodKey:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """``gang``: the id of the Request it belongs to (None: it stands for itself), ``pod_set`` and ``rank``: its place
-    in it. ``running``: what it takes on a node, with its labels and rules; its ``node`` is empty while it has none."""
+    """``gang``: the id of the Request it belongs to (None: it stands for itself), ``pod_set``: which of its sets.
+
+    ``rank``: its number in its group, counted through the sets of the group in order. ``running``: what it takes on a
+    node, with its labels and rules; its ``node`` is empty while it has none.
+    """
 
     key: PodKey
     running: RunningPod

@@ -1,0 +1,154 @@
+"""``phalanx simulate``: a trace on a cluster, under one policy or several, and a report of what came of it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from phalanx.cli import files, screen
+from phalanx.cli.errors import Exit, Failed
+from phalanx.sim import generate, page, report, traces
+from phalanx.sim.journal import Journal
+from phalanx.sim.rows import BadRow
+from phalanx.sim.simulate import Tell, room, simulate, sooner
+from phalanx.sim.submission import Submission
+from phalanx.sim.traces.asking import Asking
+from phalanx.sim.worlds import Site, documents, drawn, nodes
+
+GENERATED = 200  # gangs where neither a trace nor a limit is given
+OUTPUTS = (".html", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be simulated. ``trace`` None: a generated one. ``format`` None: told by the columns."""
+
+    cluster: str
+    trace: str | None = None
+    format: str | None = None
+    policies: tuple[str, ...] = ("pack",)
+    seed: int = 0
+    limit: int | None = None
+    faster: float = 1.0
+    required_up_to: int = 32
+
+
+def run(wish: Wish, outputs: Sequence[str], timing: bool) -> int:
+    _check(wish, outputs)
+    site = _site(wish.cluster)
+    given = _given(wish, site)
+    name = wish.trace or f"{len(given)} generated gangs"
+    with _progress(wish.policies, len(given)) as tell:
+        runs = simulate(site, given, wish.policies, wish.seed, tell)
+    setting = report.Setting(wish.cluster, name, wish.seed, given, room(site))
+    _write(report.document(setting, runs, timing), outputs)
+    show(runs)
+    return (
+        Exit.PLACED
+        if all(life.finished is not None for _, one in runs for life in one.lives.values())
+        else Exit.WAITING
+    )
+
+
+def show(runs: Sequence[tuple[str, Journal]]) -> None:
+    """One line for each policy."""
+    wide = max(len(policy) for policy, _ in runs)
+    for policy, journal in runs:
+        screen.out().print(screen.styled(f"{policy:{wide}}  {_line(report.run(journal))}"))
+
+
+def _line(run: report.Document) -> str:
+    gangs, waited, preferred = run["gangs"], run["waiting"]["all"], run["preferred"]
+    nearness = f", preferred {preferred['reached']}/{preferred['groups']}" if preferred["groups"] else ""
+    return (
+        f"{gangs['done']:,}/{gangs['submitted']:,} done, waited p50 {page.spell(waited['p50'])} "
+        f"p95 {page.spell(waited['p95'])}, {run['utilisation']['whileArriving']:.0%} used{nearness}"
+    )
+
+
+# -- what goes in ------------------------------------------------------------------------------------------------
+
+
+def _check(wish: Wish, outputs: Sequence[str]) -> None:
+    """Mistakes are told before the long part begins."""
+    for output in outputs:
+        if not output.endswith(OUTPUTS):
+            raise Failed(
+                f"{output}: a report is written to a file that ends in {' or '.join(OUTPUTS)}", code=Exit.USAGE
+            )
+        if not Path(output).parent.is_dir():
+            raise Failed(f"{output}: no such folder")
+    if wish.faster <= 0:
+        raise Failed(f"--faster {wish.faster}: a factor is larger than 0", code=Exit.USAGE)
+    if wish.limit is not None and wish.limit < 1:
+        raise Failed(f"--limit {wish.limit}: at least one gang is needed", code=Exit.USAGE)
+
+
+def _site(cluster: str) -> Site:
+    """The cluster of a file, or of what is drawn on the command line."""
+    try:
+        if cluster.endswith(".csv"):
+            site = nodes(files.text(cluster).splitlines(keepends=True))
+        elif cluster.endswith(files.SUFFIXES) or cluster == files.STDIN or Path(cluster).exists():
+            site = documents(files.load([cluster]))
+        else:
+            site = drawn(cluster)
+    except BadRow as error:
+        raise Failed(f"{cluster}, {error}") from None
+    except ValueError as error:
+        raise Failed(f"--cluster: neither a file nor a shape such as 2x4x16: {error}", code=Exit.USAGE) from None
+    for note in site.notes:
+        screen.say_error(f"{note.path}: {note.message}")
+    if not site.snapshot.nodes:
+        raise Failed(f"{cluster}: there is no node in it")
+    return site
+
+
+def _given(wish: Wish, site: Site) -> list[Submission]:
+    asking = Asking(site, required_up_to=wish.required_up_to)
+    found = _made(wish, asking) if wish.trace is None else _read(wish.trace, wish.format, asking)[: wish.limit]
+    if not found:
+        raise Failed(f"{wish.trace}: there is nothing in it")
+    return sooner(found, wish.faster)
+
+
+def _made(wish: Wish, asking: Asking) -> list[Submission]:
+    try:
+        return generate.submissions(wish.limit or GENERATED, wish.seed, asking)
+    except ValueError as error:
+        raise Failed(f"{error}; give a --trace") from None
+
+
+def _read(trace: str, form: str | None, asking: Asking) -> list[Submission]:
+    lines = files.text(trace).splitlines(keepends=True)
+    try:
+        return traces.READERS[form or traces.format_of(lines)](lines, asking)
+    except BadRow as error:
+        raise Failed(f"{trace}, {error}", code=Exit.INVALID) from None
+
+
+# -- what comes out ----------------------------------------------------------------------------------------------
+
+
+def _write(document: report.Document, outputs: Sequence[str]) -> None:
+    for output in outputs:
+        text = page.page(document) if output.endswith(".html") else report.as_json(document)
+        try:
+            Path(output).write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise Failed(f"{output}: {error.strerror}") from None
+
+
+@contextmanager
+def _progress(policies: Sequence[str], total: int) -> Iterator[Tell | None]:
+    """A bar for each policy, on a terminal only."""
+    console = screen.err()
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks = {policy: bars.add_task(policy, total=total) for policy in policies}
+        yield lambda policy, done: bars.update(tasks[policy], completed=done)

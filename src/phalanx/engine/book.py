@@ -1,0 +1,247 @@
+"""The Book: everything the engine remembers. Events go in, in any order of kinds, twice or late; a picture comes out.
+
+Membership is frozen at first sight (W-111): a pod that is relabelled stays where it was seen first. Every pod with a
+node counts once, whoever put it there (K-055, X-46): as a place of its gang once that is known, by itself before.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from phalanx.engine.board import Board
+from phalanx.engine.gangs import Gang
+from phalanx.model.events import (
+    BindAnswered,
+    Event,
+    GangGone,
+    GangSeen,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+    QueuesSeen,
+    TopologiesSeen,
+)
+from phalanx.model.nodes import Node, RunningPod
+from phalanx.model.pods import Pod, PodKey
+from phalanx.model.queues import Queues
+from phalanx.model.snapshot import Snapshot
+from phalanx.model.topology import Topology
+
+_LOOSE = "pod "  # begins the name under which a pod of no known gang is held; no gang is called so
+
+
+class Book:
+    """Changed by ``apply`` and by the engine that owns it.
+
+    ``touched``: gangs that something happened to since it was last asked. ``freed``: room may have come free.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.topologies: tuple[Topology, ...] = ()
+        self.queues = Queues()
+        self.gangs: dict[str, Gang] = {}
+        self.touched: dict[str, None] = {}
+        self.freed = False
+        self.moved: dict[str, None] = {}  # nodes whose labels changed since it was last asked
+        self.renewed: dict[str, None] = {}  # gangs whose manifest changed since it was last asked
+        self.left: list[str] = []  # gangs that were deleted since it was last asked
+        self.needy: dict[str, None] = {}  # gangs that run and need room near them
+        self._pods: dict[PodKey, Pod] = {}
+        self._unclaimed: dict[str, set[PodKey]] = {}  # pods by a gang that was not seen yet
+        self._membership: dict[str, tuple[str | None, str | None]] = {}  # uid -> gang and pod set
+        self._board: Board | None = None
+        self._apply: dict[type, Callable[[Any], None]] = {
+            NodeSeen: self._node_seen,
+            NodeGone: self._node_gone,
+            TopologiesSeen: self._topologies_seen,
+            QueuesSeen: self._queues_seen,
+            GangSeen: self._gang_seen,
+            GangGone: self._gang_gone,
+            PodSeen: self._pod_seen,
+            PodGone: self._pod_gone,
+            BindAnswered: self._bind_answered,
+        }
+
+    def apply(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._apply[type(event)](event)
+
+    # -- the picture ---------------------------------------------------------------------------------------------
+
+    @property
+    def board(self) -> Board:
+        """What is free. Made anew after a node or a topology changed, kept current otherwise."""
+        if self._board is None:
+            self._board = Board.of(self.snapshot())
+        return self._board
+
+    def snapshot(self) -> Snapshot:
+        nodes = tuple(sorted(self.nodes.values(), key=lambda node: node.name))
+        return Snapshot(nodes, self.topologies, self._running(), queues=self.queues)
+
+    def _running(self) -> tuple[RunningPod, ...]:
+        found: list[RunningPod] = []
+        for gang in sorted(self.gangs.values(), key=lambda one: one.id):
+            found += gang.holding()
+        for key in sorted(self._pods, key=str):
+            pod = self._pods[key]
+            if pod.holds and self._gang_of(pod) is None:
+                found.append(_loose(pod))
+        return tuple(pod for pod in found if pod.node in self.nodes)
+
+    def rebook(self, gang: Gang) -> None:
+        """The board follows what a gang holds now."""
+        if self._board is not None:
+            self._board.hold(gang.id, tuple(pod for pod in gang.holding() if pod.node in self.nodes))
+
+    def audit(self) -> list[str]:
+        """Nodes on which the kept ledger differs from one made anew."""
+        fresh = Board.of(self.snapshot())
+        kept, made = self.board.free(self.nodes), fresh.free(self.nodes)
+        return [name for name in sorted(self.nodes) if _plain(kept[name]) != _plain(made[name])]
+
+    # -- nodes ---------------------------------------------------------------------------------------------------
+
+    def _node_seen(self, event: NodeSeen) -> None:
+        before = self.nodes.get(event.node.name)
+        if before == event.node:
+            return
+        if before is not None and before.labels != event.node.labels:
+            self.moved[event.node.name] = None
+        self.nodes[event.node.name] = event.node
+        self._board = None
+        self.freed = True
+        self._touch_on(event.node.name)
+
+    def _node_gone(self, event: NodeGone) -> None:
+        if self.nodes.pop(event.name, None) is not None:
+            self._board = None
+            self._touch_on(event.name)
+
+    def _touch_on(self, node: str) -> None:
+        for gang in self.gangs.values():
+            on_it = any(slot.node == node for slot in gang.every_slot())
+            if on_it or any(pod.node == node for pod in gang.pods.values()):
+                self.touched[gang.id] = None
+
+    def _topologies_seen(self, event: TopologiesSeen) -> None:
+        if event.topologies != self.topologies:
+            self.topologies = event.topologies
+            self._board = None
+            self.freed = True
+
+    def _queues_seen(self, event: QueuesSeen) -> None:
+        if event.queues != self.queues:
+            self.queues = event.queues
+            self.freed = True
+
+    # -- gangs ---------------------------------------------------------------------------------------------------
+
+    def _gang_seen(self, event: GangSeen) -> None:
+        name = event.request.id
+        known = self.gangs.get(name)
+        if known is None:
+            known = Gang(event.request, event.since, event.owner, entered=event.since, nodes=self.nodes)
+            self.gangs[name] = known
+            for key in sorted(self._unclaimed.pop(name, ()), key=str):
+                pod = self._pods[key]
+                known.pods[key] = pod
+                self._drop_loose(pod)
+            self.rebook(known)
+        elif known.gone:
+            known.gone, known.request, known.owner, known.since = False, event.request, event.owner, event.since
+            self.renewed[name] = None
+        elif known.request == event.request:
+            return
+        else:
+            known.request, known.owner = event.request, event.owner
+            self.renewed[name] = None
+        self.touched[name] = None
+
+    def _gang_gone(self, event: GangGone) -> None:
+        gang = self.gangs.get(event.id)
+        if gang is not None:
+            gang.gone = True
+            self.touched[gang.id] = None
+
+    def forget(self, gang: Gang) -> None:
+        """The gang is no more, and nothing of it holds a place. Pods that are left of it wait for another one."""
+        del self.gangs[gang.id]
+        self.left.append(gang.id)
+        self.touched.pop(gang.id, None)
+        if self._board is not None:
+            self._board.hold(gang.id, ())
+        for pod in gang.pods.values():
+            self._unclaimed.setdefault(gang.id, set()).add(pod.key)
+            self._hold_loose(pod)
+        self.freed = True
+
+    # -- pods ----------------------------------------------------------------------------------------------------
+
+    def _pod_seen(self, event: PodSeen) -> None:
+        pod = self._member(event.pod)
+        before = self._pods.get(pod.key)
+        if before == pod or (before is not None and before.node and not pod.node):
+            return  # told twice, or told late: a pod never loses its node
+        self._pods[pod.key] = pod
+        if before is not None and before.holds and not pod.holds:
+            self.freed = True
+        gang = self._gang_of(pod)
+        if gang is None:
+            if pod.gang is not None:
+                self._unclaimed.setdefault(pod.gang, set()).add(pod.key)
+            self._hold_loose(pod)
+            return
+        gang.pods[pod.key] = pod
+        self.touched[gang.id] = None
+
+    def _pod_gone(self, event: PodGone) -> None:
+        pod = self._pods.pop(event.key, None)
+        if pod is None:
+            return
+        self._membership.pop(event.key.uid, None)
+        self.freed = self.freed or pod.holds
+        gang = self._gang_of(pod)
+        if gang is not None:
+            gang.pods.pop(event.key, None)
+            gang.asked.pop(event.key, None)
+            self.touched[gang.id] = None
+            return
+        if pod.gang is not None:
+            self._unclaimed.get(pod.gang, set()).discard(pod.key)
+        self._drop_loose(pod)
+
+    def _member(self, pod: Pod) -> Pod:
+        """The pod in the gang it was first seen in."""
+        gang, pod_set = self._membership.setdefault(pod.key.uid, (pod.gang, pod.pod_set))
+        return pod if (gang, pod_set) == (pod.gang, pod.pod_set) else replace(pod, gang=gang, pod_set=pod_set)
+
+    def holder(self, key: PodKey) -> Gang | None:
+        """The gang that a pod is a member of."""
+        pod = self._pods.get(key)
+        return None if pod is None else self._gang_of(pod)
+
+    def _gang_of(self, pod: Pod) -> Gang | None:
+        return self.gangs.get(pod.gang) if pod.gang is not None else None
+
+    def _hold_loose(self, pod: Pod) -> None:
+        if self._board is not None:
+            held = pod.holds and pod.node in self.nodes
+            self._board.hold(f"{_LOOSE}{pod.key}", (_loose(pod),) if held else ())
+
+    def _drop_loose(self, pod: Pod) -> None:
+        if self._board is not None:
+            self._board.hold(f"{_LOOSE}{pod.key}", ())
+
+    def _bind_answered(self, event: BindAnswered) -> None:
+        """What the answer means is for the engine to say; here it is only noted that there is one."""
+
+
+def _loose(pod: Pod) -> RunningPod:
+    return replace(pod.running, gang=f"{_LOOSE}{pod.key}")
+
+
+def _plain(amounts: dict[str, int]) -> dict[str, int]:
+    return {name: amount for name, amount in amounts.items() if amount}

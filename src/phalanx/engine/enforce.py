@@ -1,0 +1,50 @@
+"""How a placement is made true: bind the pods ourselves, or take their gates off and let another scheduler bind them.
+
+Placing does not know which follows. Never both in one gang: it is its rule from the beginning (X-01).
+"""
+
+from phalanx.engine.gangs import Gang
+from phalanx.engine.slots import Slot
+from phalanx.model.effects import Bind, Effect, Evict, Suspend, Ungate
+from phalanx.model.nodes import Pairs
+from phalanx.model.pods import Pod
+from phalanx.model.topology import HOSTNAME, Tree
+
+GATE = "Gate"
+
+
+def is_ahead(gang: Gang) -> bool:
+    """Whether its places are found before its pods exist: an owner makes them once it is resumed."""
+    return gang.request.rules.enforcement == GATE and bool(gang.owner) and not gang.living()
+
+
+def released(gang: Gang, pod: Pod, slot: Slot, rank: int | None, tree: Tree) -> Effect:
+    """The effect that gives a pod its place, with its domain and rank beside it. (KA-004, KA-056, K-062)"""
+    path = tree.paths[tree.index[slot.node]] if slot.node in tree.index else ()
+    if gang.request.rules.enforcement == GATE:
+        return Ungate(gang.id, pod.key, _selector(tree, slot.node, path), rank)
+    inside = slot.node in tree.index and bool(tree.inside[tree.index[slot.node]])
+    return Bind(gang.id, pod.key, slot.node, "/".join(path[:-1]) if inside else "", rank)
+
+
+def _selector(tree: Tree, node: str, path: tuple[str, ...]) -> Pairs:
+    """The values of all levels down to the hostname, as Kueue's pods get them. (K-046, X-01)"""
+    labels = [level.label for level in tree.topology.levels]
+    found = dict(zip(labels, path, strict=False))
+    return tuple(sorted({**found, HOSTNAME: node}.items()))
+
+
+def is_released(gang: Gang, pod: Pod) -> bool:
+    """Whether the pod needs nothing more from us: it has its node, or its gate is off."""
+    return bool(pod.node) or (gang.request.rules.enforcement == GATE and not pod.gated)
+
+
+def evicted(gang: Gang, cause: str) -> list[Effect]:
+    """The effects that take a gang off its nodes. An owner that can be suspended deletes its pods itself. (K-068)
+
+    A pod whose bind is under way goes too: nobody can tell whether it will be bound in the end.
+    """
+    leaving = [pod for pod in gang.pods.values() if (pod.holds or pod.key in gang.asked) and not pod.leaving]
+    if gang.request.rules.enforcement == GATE and gang.owner:
+        return [Suspend(gang.id, gang.owner)]
+    return [Evict(gang.id, pod.key, cause) for pod in sorted(leaving, key=lambda pod: pod.key.name)]

@@ -1,0 +1,210 @@
+"""The one loop body: events in, effects out. The simulator and the live scheduler call it; nobody decides elsewhere.
+
+::
+
+    step(events, now)
+      1  the book applies the events
+      2  gangs that something happened to, or whose clock ran out, react: ``reactions``
+      3  who waits is tried, in turn: ``decide``; who is placed holds its places and is released whole
+      4  -> effects, in order
+"""
+
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+
+from phalanx.engine import enforce, sizing, slots
+from phalanx.engine.book import Book
+from phalanx.engine.decide import decide
+from phalanx.engine.gangs import Gang
+from phalanx.engine.lifecycle import Cause, State, after
+from phalanx.engine.reactions import Reactions
+from phalanx.engine.settings import Settings
+from phalanx.engine.turns import Turns, over_quota
+from phalanx.engine.whatif import ROOM
+from phalanx.model.decision import Decision, Invalid, Placed
+from phalanx.model.effects import Effect, Prepare, Report, Resume
+from phalanx.model.events import BindAnswered, Event
+from phalanx.model.policy import Policy
+from phalanx.model.reasons import Reason, Why
+from phalanx.model.request import Missing, Request
+from phalanx.order.quota import Short
+from phalanx.order.sequence import Ageing
+
+
+class Engine:
+    """Decides for all gangs of a cluster. Changed by ``step`` alone; the same steps give the same effects."""
+
+    def __init__(self, policy: Policy = Policy(), settings: Settings = Settings()) -> None:
+        self.policy = policy
+        self.settings = settings
+        self.book = Book()
+        self.decisions: list[Decision] = []  # those of the last step
+        self._clocks: list[tuple[float, str]] = []
+        self._effects: list[Effect] = []
+        self.turns = Turns(self.book, Ageing(settings.starving))
+        self._names: set[str] = set()
+        self._reactions = Reactions(self.book, self)
+
+    # -- the step ------------------------------------------------------------------------------------------------
+
+    def step(self, events: Iterable[Event], now: float, jitter: float = 0.0) -> tuple[Effect, ...]:
+        """What is to be done about these events at this moment. ``jitter``: 0 to 1, spreads retries."""
+        self._effects, self.decisions = [], []
+        self.now, self.jitter = now, jitter
+        given = list(events)
+        self.book.apply(given)
+        for event in given:
+            if isinstance(event, BindAnswered):
+                self._reactions.answered(event)
+        for gang in self._stirred():
+            self._reactions.react(gang)
+        self.book.renewed.clear()
+        self.book.moved.clear()
+        self._schedule()
+        return tuple(self._effects)
+
+    @property
+    def next_at(self) -> float | None:
+        """When to step again at the latest, even if nothing happens."""
+        while self._clocks and not self._matters(*self._clocks[0]):
+            heappop(self._clocks)
+        own = self._clocks[0][0] if self._clocks else None
+        found = [at for at in (own, self.turns.next_at(self.now)) if at is not None]
+        return min(found, default=None)
+
+    def states(self) -> dict[str, State]:
+        return {name: gang.state for name, gang in self.book.gangs.items()}
+
+    def _stirred(self) -> Iterator[Gang]:
+        """Gangs that something happened to, those whose clock ran out, and broken ones if room came free; by id."""
+        names = dict(self.book.touched)
+        self.book.touched.clear()
+        if self.book.freed:
+            names |= self.book.needy
+            self.book.needy.clear()
+        while self._clocks and self._clocks[0][0] <= self.now:
+            names[heappop(self._clocks)[1]] = None
+        self._names = set(names)
+        for name in self.book.left:
+            self.turns.leave(name, "")
+            self.turns.forget(name)
+        self.book.left.clear()
+        for name in sorted(names):
+            gang = self.book.gangs.get(name)
+            if gang is not None:
+                if gang.state is State.QUEUED:
+                    self.turns.enter(gang)
+                yield gang
+
+    # -- clocks --------------------------------------------------------------------------------------------------
+
+    def wake_at(self, gang: Gang, at: float) -> None:
+        """The gang is looked at again at this time."""
+        heappush(self._clocks, (at, gang.id))
+
+    def _matters(self, at: float, name: str) -> bool:
+        """Whether a clock still means something: most are for things that have happened meanwhile."""
+        gang = self.book.gangs.get(name)
+        if gang is None:
+            return False
+        if at in (gang.deadline, gang.not_before) or gang.asked or gang.resting:
+            return True
+        return any(slot.empty_since is not None and slot.pod is None for slot in gang.every_slot())
+
+    # -- transitions ---------------------------------------------------------------------------------------------
+
+    def move(self, gang: Gang, cause: Cause, seconds: float | None = None) -> None:
+        """The gang goes on to the state that follows, with a clock of its own if it has one."""
+        gang.state, gang.cause = after(gang.state, cause), cause
+        gang.entered, gang.deadline = self.now, None if seconds is None else self.now + seconds
+        if gang.deadline is not None:
+            self.wake_at(gang, gang.deadline)
+        if gang.state is State.QUEUED:
+            self.turns.enter(gang)
+        else:
+            gang.reason = None
+        self.say(Report(gang.id, gang.state, cause.name, gang.reason, self.now))
+
+    def say(self, effect: Effect) -> None:
+        self._effects.append(effect)
+
+    # -- who waits -----------------------------------------------------------------------------------------------
+
+    def _schedule(self) -> None:
+        """Looks at those who wait and whom something could have helped, in turn, until nobody's turn comes of it."""
+        names, taken = self._names, False
+        while True:
+            before = len(self._effects)
+            for gang in self.turns.awake(names, self.now, taken):
+                self._look(gang)
+            self.book.freed = False
+            if not any(isinstance(one, Report) and one.state != State.QUEUED for one in self._effects[before:]):
+                return
+            names, taken = set(), True
+
+    def _look(self, gang: Gang) -> None:
+        """One look at one that waits: it starts, or sleeps until what is in its way may have gone."""
+        if gang.request.suspended:
+            self._wait(gang, gang.request, Reason(Why.SUSPENDED, gang.request.root.name, "cluster", 0))
+        elif gang.not_before > self.now:
+            self._wait(gang, gang.request, Reason(Why.BACKING_OFF, gang.request.root.name, "cluster", 0))
+        elif isinstance(wanted := self._wanted(gang), Missing):
+            lack = Reason(Why.PODS_MISSING, wanted.group, "cluster", wanted.needed, pods_seen=wanted.seen)
+            self._wait(gang, gang.request, lack)
+        elif self.turns.is_behind(gang, self.now):
+            self._wait(gang, wanted, Reason(Why.BEHIND_OTHERS, wanted.root.name, "cluster", 0))
+        elif gang.reason is not None and gang.reason.type in ROOM and not self.turns.might_fit(wanted):
+            self._wait(gang, wanted, gang.reason)
+        else:
+            self._try(gang, wanted)
+
+    def _wanted(self, gang: Gang) -> Request | Missing:
+        """What is placed now: the pods that exist, or all of it where the owner makes them only afterwards."""
+        if enforce.is_ahead(gang):
+            return gang.request
+        return sizing.sized(gang.request, gang.seen())
+
+    def _try(self, gang: Gang, wanted: Request) -> None:
+        reasons: list[Reason] = []
+        for flavor, way in self.turns.ways(wanted):
+            if isinstance(way, Short):
+                reasons.append(over_quota(wanted))
+                continue
+            decision = decide(self.book.board, way, self.policy)
+            self.decisions.append(decision)
+            name = None if flavor is None else flavor.name
+            if isinstance(decision, Placed) and self.turns.allows(decision, name):
+                return self._start(gang, decision, name)
+            if isinstance(decision, Placed):
+                reasons.append(over_quota(wanted))
+                continue
+            if isinstance(decision, Invalid):
+                self.turns.leave(gang.id, gang.request.queue)
+                return self.move(gang, Cause.WRONG)
+            reasons.append(decision.reason)
+        return self._wait(gang, wanted, *reasons)
+
+    def _start(self, gang: Gang, placed: Placed, flavor: str | None) -> None:
+        self.turns.leave(gang.id, gang.request.queue)
+        gang.flavor = flavor
+        gang.slots = slots.numbered(slots.made(placed.request, placed.placement), gang.request, gang.living())
+        gang.asked, gang.refused, gang.urgent = {}, {}, False
+        ahead = enforce.is_ahead(gang)
+        self.move(gang, Cause.PLACED_AHEAD if ahead else Cause.PLACED, gang.request.rules.schedule)
+        if ahead:
+            self.say(Prepare(gang.id, gang.owner))
+            self.say(Resume(gang.id, gang.owner))
+        self._reactions.release(gang)
+        self.rebook(gang)
+
+    def _wait(self, gang: Gang, wanted: Request, *reasons: Reason) -> None:
+        """It waits, for the last of these that is told, and for any of them that changes."""
+        self.turns.sleep(gang, wanted, [reason.type for reason in reasons])
+        if gang.reason != reasons[-1]:
+            gang.reason = reasons[-1]
+            self.say(Report(gang.id, gang.state, "", reasons[-1], self.now))
+
+    def rebook(self, gang: Gang) -> None:
+        """Board and quota follow what a gang holds now."""
+        self.book.rebook(gang)
+        self.turns.book_use(gang)

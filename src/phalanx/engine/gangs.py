@@ -1,0 +1,122 @@
+"""One gang over time: what it asked for, where it stands, its places and its pods. Kept by the Book alone."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from phalanx.engine.lifecycle import Cause, State
+from phalanx.engine.sizing import Seen
+from phalanx.engine.slots import Slot
+from phalanx.model.nodes import Node, RunningPod
+from phalanx.model.pods import Pod, PodKey
+from phalanx.model.reasons import Reason
+from phalanx.model.request import Group, PodSet, Request
+
+HOLDING = (State.RESERVED, State.BINDING, State.STARTING, State.RUNNING, State.DEGRADED)
+
+
+@dataclass(slots=True)
+class Gang:
+    """``slots``: its places by pod set, empty while it has none. ``entered``: when its state began.
+
+    ``deadline``: when the clock of its state runs out. ``not_before``: when it may be tried again after a failure.
+    ``urgent``: it was broken, and has the first claim on what is free. ``flavor``: the nodes its quota was taken from.
+    """
+
+    request: Request
+    since: float
+    owner: str = ""
+    state: State = State.QUEUED
+    cause: Cause | None = None
+    reason: Reason | None = None
+    entered: float = 0.0
+    deadline: float | None = None
+    not_before: float = 0.0
+    failures: int = 0
+    urgent: bool = False
+    gone: bool = False  # it was deleted, and is kept until nothing of it holds a place
+    flavor: str | None = None
+    slots: dict[str, list[Slot]] = field(default_factory=dict)
+    pods: dict[PodKey, Pod] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = field(default_factory=dict)  # all there are: a pod on another one is lost
+    asked: dict[PodKey, float] = field(default_factory=dict)  # binds on their way: when they were last asked for
+    refused: dict[PodKey, int] = field(default_factory=dict)
+    resting: dict[PodKey, float] = field(default_factory=dict)  # late pods that no node took: left alone until then
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+    def living(self) -> list[Pod]:
+        """Pods that can still do something, in the order of their ranks and names."""
+        found = [pod for pod in self.pods.values() if self._lives(pod)]
+        return sorted(found, key=lambda pod: (pod.pod_set or "", pod.rank is None, pod.rank or 0, pod.key.name))
+
+    def _lives(self, pod: Pod) -> bool:
+        return not pod.ended and not pod.leaving and (not pod.node or pod.node in self.nodes)
+
+    def on_nodes(self) -> list[Pod]:
+        """Pods that take room, those that are leaving too."""
+        return [pod for pod in self.pods.values() if pod.holds and pod.node in self.nodes]
+
+    def bound(self) -> list[Pod]:
+        return [pod for pod in self.living() if pod.node]
+
+    def seen(self) -> dict[str, Seen]:
+        """How many pods of each set are alive, and how many have succeeded."""
+        alive: dict[str, int] = {}
+        done: dict[str, int] = {}
+        for pod in self.pods.values():
+            if pod.pod_set is not None and pod.phase == "Succeeded":
+                done[pod.pod_set] = done.get(pod.pod_set, 0) + 1
+            elif pod.pod_set is not None and self._lives(pod):
+                alive[pod.pod_set] = alive.get(pod.pod_set, 0) + 1
+        return {name: Seen(alive.get(name, 0), done.get(name, 0)) for name in {*alive, *done}}
+
+    def every_slot(self) -> Iterator[Slot]:
+        for slots in self.slots.values():
+            yield from slots
+
+    def has(self, count: "dict[str, int]") -> bool:
+        """Whether so many pods of each set are the minimum of all of it."""
+        return _enough(self.request.root, count)
+
+    def counted(self, only_ready: bool = False) -> dict[str, int]:
+        """Pods of each set that are bound (and ready, if asked), or have succeeded."""
+        found: dict[str, int] = {}
+        for pod in self.pods.values():
+            up = pod.node and self._lives(pod) and (pod.ready or not only_ready)
+            if pod.pod_set is not None and (up or pod.phase == "Succeeded"):
+                found[pod.pod_set] = found.get(pod.pod_set, 0) + 1
+        return found
+
+    def holding(self) -> tuple[RunningPod, ...]:
+        """What it takes on the board: its pods where they are, and its places where no pod is bound yet."""
+        there = self.on_nodes()
+        taken = {pod.key for pod in there}
+        shapes = {pods.name: pods.shape for pods in self.request.root.pod_sets()}
+        found = [_named(pod.running, self.id) for pod in there]
+        for slot in self.every_slot():
+            if slot.done or (slot.pod is not None and slot.pod in taken):
+                continue
+            shape = shapes[slot.pod_set]
+            name = f"{self.id}/{slot.pod_set}/{slot.number}"
+            labels = dict(shape.labels)
+            found.append(
+                RunningPod(
+                    name, shape.namespace, slot.node, shape.requests, labels, shape.ports, shape.anti_affinity, self.id
+                )
+            )
+        return tuple(found)
+
+
+def _named(pod: RunningPod, gang: str) -> RunningPod:
+    if pod.gang == gang:
+        return pod
+    return RunningPod(pod.name, pod.namespace, pod.node, pod.requests, pod.labels, pod.ports, pod.anti_affinity, gang)
+
+
+def _enough(member: Group | PodSet, count: dict[str, int]) -> bool:
+    if isinstance(member, PodSet):
+        return count.get(member.name, 0) >= member.min_count
+    good = sum(_enough(below, count) for below in member.members)
+    return good >= (len(member.members) if member.min_members is None else member.min_members)

@@ -1,0 +1,18 @@
+"""Numbers of the loop that are no business of a single gang."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Seconds. ``bind_again``: a bind without an answer is asked for again; it is safe to repeat.
+
+    ``bind_tries``: refusals of one pod before the whole gang is released. ``backoff``, ``backoff_most``: the wait
+    after a first failure, doubled with each further one, and its bound; jitter adds up to half of it.
+    """
+
+    bind_again: float = 5.0
+    bind_tries: int = 3
+    backoff: float = 1.0
+    backoff_most: float = 60.0
+    starving: float = 3600.0  # who has waited this long is passed by nobody any more

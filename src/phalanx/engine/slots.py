@@ -1,0 +1,76 @@
+"""The places of a gang that was placed: one per pod, in the order of its ranks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phalanx.model.placement import Placement
+from phalanx.model.pods import Pod, PodKey
+from phalanx.model.request import Group, PodSet, Request
+
+
+@dataclass(slots=True)
+class Slot:
+    """One place: the ``number``-th pod of a set, on a node. ``pod``: who takes it; None while nobody does."""
+
+    pod_set: str
+    number: int
+    node: str
+    pod: PodKey | None = None
+    done: bool = False  # its pod has succeeded, and needs it no more
+    moved: bool = False  # its node has other labels than when it was chosen, and nobody was bound to it yet
+    empty_since: float | None = None  # when its last pod left it
+
+
+def made(request: Request, placement: Placement) -> dict[str, list[Slot]]:
+    """The places of every pod set. In a ranked group they follow the ranks, which run through its sets in order."""
+    found: dict[str, list[Slot]] = {}
+    for group in request.root.groups():
+        sets = [member for member in group.members if isinstance(member, PodSet)]
+        nodes = _in_order(group, sets, placement)
+        for pods in sets:
+            found[pods.name] = [Slot(pods.name, i, node) for i, node in enumerate(nodes[pods.name])]
+    return {name: slots for name, slots in found.items() if slots}
+
+
+def _in_order(group: Group, sets: list[PodSet], placement: Placement) -> dict[str, list[str]]:
+    counted = {
+        pods.name: [node for node, count in placement.pod_sets.get(pods.name, ()) for _ in range(count)]
+        for pods in sets
+    }
+    ranked = placement.ranks.get(group.name)
+    if ranked is None:
+        return counted
+    found: dict[str, list[str]] = {}
+    start = 0
+    for pods in sets:
+        end = start + len(counted[pods.name])
+        found[pods.name] = list(ranked[start:end])
+        start = end
+    return found
+
+
+def numbered(made: dict[str, list[Slot]], request: Request, living: Sequence[Pod]) -> dict[str, list[Slot]]:
+    """The places with the numbers of the pods that exist: of four ranks 0, 1 and 3 may be there."""
+    first = offsets(request)
+    for name, slots in made.items():
+        ranks = (
+            sorted(pod.rank - first[name] for pod in living if pod.pod_set == name and pod.rank is not None)
+            if name in first
+            else []
+        )
+        if len(ranks) == len(slots):
+            for slot, rank in zip(slots, ranks, strict=True):
+                slot.number = rank
+    return made
+
+
+def offsets(request: Request) -> dict[str, int]:
+    """The rank of the first pod of each set of a ranked group; sets of other groups have none."""
+    found: dict[str, int] = {}
+    for group in request.root.groups():
+        start = 0
+        for pods in (member for member in group.members if isinstance(member, PodSet)):
+            if group.ranks is not None:
+                found[pods.name] = start
+            start += pods.count
+    return found

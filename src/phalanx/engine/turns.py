@@ -1,0 +1,220 @@
+"""Whose turn it is: those who wait, their queues, and what these may still use.
+
+Only those whom something that happened could help are looked at (``order.waiting``), in the order of their queues
+(``order.sequence``), each within its quota (``order.quota``). Flavor and place are chosen together: a flavor without a
+place for the gang is passed over, whatever quota it has left.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from phalanx.engine.book import Book
+from phalanx.engine.gangs import Gang
+from phalanx.engine.lifecycle import State
+from phalanx.model.decision import Placed
+from phalanx.model.nodes import PodShape
+from phalanx.model.queues import Flavor
+from phalanx.model.reasons import Reason, Why
+from phalanx.model.request import Group, PodSet, Request
+from phalanx.order import flavors, quota, sequence
+from phalanx.order.conditions import conditions
+from phalanx.order.lines import Lines
+from phalanx.order.quota import Counts, Short
+from phalanx.order.sequence import Ageing, Entry
+from phalanx.order.usage import Usage
+from phalanx.order.waiting import Hints, Waiting
+from phalanx.place import room
+
+
+@dataclass(slots=True)
+class Booked:
+    """What a gang takes of its queue's quota."""
+
+    queue: str
+    flavor: str | None
+    amounts: Mapping[str, int]
+
+
+class Turns:
+    """Who waits, in line, and the use of every queue."""
+
+    def __init__(self, book: Book, patience: Ageing) -> None:
+        self._book = book
+        self._patience = patience
+        self._waiting = Waiting()
+        self._lines = Lines()
+        self.usage = Usage()
+        self._booked: dict[str, Booked] = {}
+        self._eased: set[str] = set()
+        self._queues = book.queues
+        self._stirred: set[str] = set()  # queues whose head may have changed
+
+    @property
+    def looked(self) -> int:
+        """How many waiting gangs were looked at so far."""
+        return self._waiting.looked
+
+    def next_at(self, now: float) -> float | None:
+        found = [self._waiting.next_at, self._lines.next_starving(now, self._patience)]
+        return min((at for at in found if at is not None), default=None)
+
+    # -- coming and going ----------------------------------------------------------------------------------------
+
+    def enter(self, gang: Gang) -> None:
+        """The gang waits, and nothing is known yet of what for."""
+        self._waiting.add(gang.id, gang.request)
+
+    def leave(self, name: str, queue: str) -> None:
+        """The gang waits no more."""
+        if name in self._waiting:
+            self._waiting.remove(name)
+            self._lines.remove(name)
+            self._stirred.add(queue)
+
+    def sleep(self, gang: Gang, wanted: Request, whys: Sequence[Why]) -> None:
+        """The gang was looked at and waits for these."""
+        tried = flavors.flavors(self._book.queues.named(gang.request.queue), self._book.queues)
+        line = quota.line(gang.request.queue, self._book.queues)
+        self._waiting.add(gang.id, wanted, *whys, flavors=tried, line=line, at=gang.not_before)
+        if set(whys) & {Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF}:
+            self._lines.remove(gang.id)
+
+    # -- who is next ---------------------------------------------------------------------------------------------
+
+    def awake(self, names: set[str], now: float, taken: bool) -> Iterator[Gang]:
+        """Those to be looked at, in turn. Each is answered by ``leave`` or ``sleep`` before the next is asked for."""
+        changed = self._book.queues is not self._queues
+        if changed:
+            self._queues = self._book.queues
+            self.usage.under(self._queues)
+        due = {queue: self._blocker(queue, now) for queue in sorted(self._stirred)}
+        hints = Hints(now, self._book.freed, taken, sorted(self._eased), sorted(names), due, changed)
+        self._eased, self._stirred = set(), set()
+        found = [self._book.gangs[name] for name in self._waiting.awake(hints, self._most)]
+        for gang in found:
+            if gang.state is State.QUEUED:
+                self._lines.add(self._entry(gang))
+        entries = [self._entry(gang) for gang in found]
+        yield from self._urgent_first(entries, now)
+
+    def _urgent_first(self, entries: list[Entry], now: float) -> Iterator[Gang]:
+        """Broken gangs have the first claim on what is free, then each in the turn of its queue."""
+        gangs = self._book.gangs
+        hurt = sorted((one for one in entries if gangs[one.id].urgent), key=lambda one: (one.since, one.id))
+        rest = [one for one in entries if not gangs[one.id].urgent]
+        for entry in hurt:
+            yield gangs[entry.id]
+        for turn in sequence.ordered(rest, self._book.queues, now, self._patience):
+            yield gangs[turn.entry.id]
+
+    def is_behind(self, gang: Gang, now: float) -> bool:
+        """Whether somebody ahead of it in its queue must start first."""
+        return not gang.urgent and self._blocker(gang.request.queue, now) not in (None, gang.id)
+
+    def _blocker(self, queue: str, now: float) -> str | None:
+        return self._lines.blocker(queue, self._book.queues, now, self._patience)
+
+    def _entry(self, gang: Gang) -> Entry:
+        able = gang.reason is None or gang.reason.type not in (Why.TOO_LARGE, Why.NO_MATCHING_NODES)
+        return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, able)
+
+    def _most(self, shape: PodShape, topology: str | None, level: int) -> int:
+        return room.most(self._book.board.draft(topology), shape, level)
+
+    # -- may they ------------------------------------------------------------------------------------------------
+
+    def ways(self, request: Request) -> Iterator[tuple[Flavor | None, Request | Short]]:
+        """What may be tried, in order: the request on each flavor of its queue, or what that flavor is short of."""
+        queues = self._book.queues
+        for flavor in flavors.flavors(queues.named(request.queue), queues, quota.need(request)):
+            name = None if flavor is None else flavor.name
+            full = quota.over(request.queue, name, self.usage, quota.need(request), queues)
+            least = quota.over(request.queue, name, self.usage, quota.need(request, Counts.MINIMUM), queues)
+            if least:
+                yield flavor, least[0]
+            else:
+                yield flavor, flavors.applied(smallest(request) if full else request, flavor)
+
+    def allows(self, placed: Placed, flavor: str | None) -> bool:
+        """Whether the queue may take what was placed: that may be more than the least it was asked for."""
+        counts = {name: sum(count for _, count in nodes) for name, nodes in placed.placement.pod_sets.items()}
+        amounts = quota.amounts(placed.request, counts)
+        return not quota.over(placed.request.queue, flavor, self.usage, amounts, self._book.queues)
+
+    def might_fit(self, request: Request) -> bool:
+        """A quick look: whether what must hold wherever it can start holds on one of its flavors. (order.conditions)"""
+        queues = self._book.queues
+        for flavor in flavors.flavors(queues.named(request.queue), queues, quota.need(request)):
+            way = conditions(flavors.applied(request, flavor))
+            if all(self._most(one.kind.shape, one.kind.topology, one.kind.level) >= one.needed for one in way):
+                return True
+        return False
+
+    def more(self, gang: Gang, wanted: Request) -> Request | None:
+        """More pods of a gang that runs, on the flavor it has; None: its queue may not take them now."""
+        queues = self._book.queues
+        if quota.over(gang.request.queue, gang.flavor, self.usage, self._beyond(gang, wanted), queues):
+            return None
+        tried = flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request))
+        own = next((one for one in tried if one is not None and one.name == gang.flavor), None)
+        return flavors.applied(wanted, own)
+
+    def _beyond(self, gang: Gang, wanted: Request) -> Mapping[str, int]:
+        """What new places take beyond those on lost nodes, which the gang is booked for already."""
+        held = self._booked.get(gang.id)
+        now = {} if held is None else dict(held.amounts)
+        for pod in gang.holding():
+            for name, amount in pod.requests:
+                now[name] = now.get(name, 0) - amount
+        return {name: max(amount - now.get(name, 0), 0) for name, amount in quota.need(wanted).items()}
+
+    def flavor_of(self, gang: Gang) -> str | None:
+        """The flavor that a gang which runs already must have been given: that of the nodes its pods are on."""
+        queues = self._book.queues
+        nodes = [self._book.nodes[pod.node] for pod in gang.bound()]
+        for flavor in flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request)):
+            if flavor is not None and all(dict(flavor.node_labels).items() <= node.labels.items() for node in nodes):
+                return flavor.name
+        return None
+
+    def book_use(self, gang: Gang) -> None:
+        """What the gang holds now counts in its queue, as long as it holds it (X-52)."""
+        amounts: dict[str, int] = {}
+        for pod in gang.holding():
+            for name, amount in pod.requests:
+                amounts[name] = amounts.get(name, 0) + amount
+        before = self._booked.pop(gang.id, None)
+        if before is not None:
+            eased = self.usage.give(before.queue, before.flavor, before.amounts)
+            if before.amounts != amounts:
+                self._eased.update(eased)
+        if amounts:
+            self._booked[gang.id] = Booked(gang.request.queue, gang.flavor, amounts)
+            self.usage.take(gang.request.queue, gang.flavor, amounts)
+
+    def forget(self, name: str) -> None:
+        before = self._booked.pop(name, None)
+        if before is not None:
+            self._eased.update(self.usage.give(before.queue, before.flavor, before.amounts))
+
+    def held(self) -> list[tuple[str, str | None, Mapping[str, int]]]:
+        """What every gang takes of its queue, for audits."""
+        return [(one.queue, one.flavor, one.amounts) for _, one in sorted(self._booked.items())]
+
+
+def smallest(request: Request) -> Request:
+    """The request with no more pods than it must have."""
+    return replace(request, root=_least(request.root))
+
+
+def _least(group: Group) -> Group:
+    members = tuple(_least(m) if isinstance(m, Group) else _fewest(m) for m in group.members)
+    return replace(group, members=members)
+
+
+def _fewest(pods: PodSet) -> PodSet:
+    return replace(pods, count=max(pods.min_count, 1), min_count=pods.min_count)
+
+
+def over_quota(request: Request) -> Reason:
+    return Reason(Why.OVER_QUOTA, request.root.name, "cluster", sum(p.min_count for p in request.root.pod_sets()))

@@ -1,0 +1,69 @@
+"""What may go wrong in a simulated world, how often and for how long. Values only; ``mischief`` makes them happen."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """The longest that things take when nothing is wrong, in seconds. Each is drawn evenly from 0 to this."""
+
+    tick: float = 0.5  # the engine is told in batches, at most this long after an event reached it
+    watch: float = 0.4  # from a change to the watcher that is to see it
+    effect: float = 0.6  # from an effect to its being carried out
+    answer: float = 0.3  # from there to the answer
+    make: float = 3.0  # a controller makes a pod, or its replacement
+    start: float = 4.0  # a bound pod comes up
+    schedule: float = 1.0  # the other scheduler binds a pod that was ungated
+    grace: float = 8.0  # an evicted pod leaves
+    vanish: float = 20.0  # the pods of a lost node are taken away
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Chances per occasion (``lost``, ``refused`` ...) and means between two occasions in seconds (``..._every``; 0:
+    never). After ``until`` nothing goes wrong any more, so that what was broken can be seen to heal."""
+
+    until: float = 0.0
+    lost: float = 0.0  # a watch event does not come, nor those behind it, until a relist within ``relist`` seconds
+    duplicated: float = 0.0  # it comes twice
+    delayed: float = 0.0  # it, and all of its kind behind it, come up to ``delay`` seconds late
+    delay: float = 5.0
+    relist: float = 10.0
+    broken_every: float = 0.0  # a watch breaks for up to ``relist`` seconds: nothing of its kind comes, then a relist
+    refused: float = 0.0  # a bind is refused (409, 403): not done
+    unknown: float = 0.0  # a bind has no answer (5xx, time-out): done in half of the cases
+    slow: float = 0.0  # an effect other than a bind fails (5xx) and is tried again, up to ``delay`` seconds later
+    node_lost_every: float = 0.0  # and is back after up to ``node_away`` seconds more than its pods need to vanish
+    node_away: float = 60.0
+    relabelled_every: float = 0.0  # a node is moved to a place where another node stands
+    pod_failed: float = 0.0  # a pod that came up fails some time later
+    stuck: float = 0.0  # a bound pod never comes up
+    deleted: float = 0.0  # a gang is deleted by its user
+    suspended: float = 0.0  # a gang is held back by its user, and let go again
+    leader_every: float = 0.0  # the engine is lost with all it knew, and a new one starts
+    clock_every: float = 0.0  # the engine's clock jumps ahead by up to ``jump`` seconds
+    jump: float = 90.0
+    delays: Delays = field(default_factory=Delays)
+
+    @property
+    def told_within(self) -> float:
+        """How long after a change the engine knows of it at the latest: it was lost or its watch broke, the relist
+        came at last, and it waited for the batch."""
+        return self.delays.watch + max(self.delay, self.relist) + self.delays.tick
+
+    @property
+    def done_within(self) -> float:
+        """How long after an effect it is carried out and answered at the latest."""
+        return self.delays.effect + self.delay + self.delays.answer + self.delays.schedule + self.delays.tick
+
+
+CALM = Faults()
+
+
+def stormy(until: float) -> Faults:
+    """All kinds of faults at once, each often enough to be met in a run of some minutes."""
+    return Faults(
+        until=until, lost=0.02, duplicated=0.05, delayed=0.03, broken_every=90, refused=0.03, unknown=0.04, slow=0.05,
+        node_lost_every=60, relabelled_every=90, pod_failed=0.02, stuck=0.005, deleted=0.03, suspended=0.05,
+        leader_every=120, clock_every=150,
+    )  # fmt: skip

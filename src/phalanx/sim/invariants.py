@@ -1,0 +1,167 @@
+"""What must be so in a world after every step, whatever went wrong, judged by the truth alone.
+
+Each rule yields a sentence for every thing that breaks it. Those that need a memory are in ``windows``.
+
+What is asked of the places of a gang (levels, ranks) is excused as long as one of its pods stands on a node whose
+labels are not those that the engine had last been told when it chose the node: it was moved, and nobody could know.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from phalanx.model.nodes import Node
+from phalanx.model.pods import Pod
+from phalanx.model.request import Group, PodSet
+from phalanx.sim import picture
+from phalanx.sim.picture import Tallies
+from phalanx.sim.truth import Gang, Truth
+
+
+class Judge:
+    """Judges one truth again and again; a gang only after something about it changed."""
+
+    def __init__(self, tallies: Tallies) -> None:
+        self._tallies = tallies
+        self._judged: dict[str, tuple[int, int]] = {}
+
+    def broken(self) -> Iterator[str]:
+        truth = self._tallies.truth
+        yield from capacity(truth)
+        yield from quotas(truth)
+        for name, gang in truth.active():
+            stamp = self._tallies.stamp(name)
+            if self._judged.get(name) != stamp:
+                self._judged[name] = stamp
+                yield from of_gang(truth, gang, self._tallies.of(name).standing)
+
+
+def of_gang(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
+    """What is wrong with the pods of one gang that stand."""
+    yield from told_ranks(truth, standing)
+    if all(picture.as_told(truth, pod) for pod in standing):  # else excused: the engine knew the nodes differently
+        yield from levels(truth, gang, standing)
+        yield from ranks(truth, gang, standing)
+
+
+def capacity(truth: Truth) -> Iterator[str]:
+    """No node has more than it can take."""
+    taken = picture.used(truth)
+    for name, node in truth.nodes.items():
+        whole = dict(node.allocatable.items)
+        for resource, amount in taken.get(name, {}).items():
+            if amount > whole.get(resource, 0):
+                yield f"node {name} has {amount} of {resource} in use, and only {whole.get(resource, 0)}"
+
+
+def quotas(truth: Truth) -> Iterator[str]:
+    """No queue uses more than its nominal quota. What is used below a queue is used by it. Pods on a node that is gone
+    use nothing."""
+    used = usage(truth) if any(queue.quotas for queue in truth.queues.queues.values()) else {}
+    for queue in truth.queues.queues.values():
+        for quota in queue.quotas:
+            amount = used.get((queue.name, quota.flavor, quota.resource), 0)
+            if amount > quota.nominal:
+                where = f"{quota.resource} of flavor {quota.flavor}"
+                yield f"queue {queue.name} uses {amount} {where}, and may use {quota.nominal}"
+
+
+def usage(truth: Truth) -> dict[tuple[str, str | None, str], int]:
+    """What is used by queue, flavor (None: on any node) and resource."""
+    found: dict[tuple[str, str | None, str], int] = {}
+    queues = {name: lineage(truth, name) for name in {gang.request.queue for gang in truth.gangs.values()}}
+    flavors = {name: flavors_of(truth, node) for name, node in truth.nodes.items()}
+    for pod in truth.pods.values():
+        if pod.gang is None or not pod.holds or pod.node not in truth.nodes:
+            continue
+        for queue in queues[truth.gangs[pod.gang].request.queue]:
+            for flavor in flavors[pod.node]:
+                for resource, amount in pod.requests:
+                    found[queue, flavor, resource] = found.get((queue, flavor, resource), 0) + amount
+    return found
+
+
+def flavors_of(truth: Truth, node: Node) -> list[str | None]:
+    """The flavors of a node; None, which is any node, among them."""
+    named = truth.queues.flavors.values()
+    return [None, *(one.name for one in named if picture.has_labels(node, dict(one.node_labels)))]
+
+
+def lineage(truth: Truth, queue: str | None) -> list[str]:
+    """A queue and all above it."""
+    found: list[str] = []
+    while queue is not None and queue not in found:
+        found.append(queue)
+        known = truth.queues.queues.get(queue)
+        queue = known.parent if known is not None else None
+    return found
+
+
+def levels(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
+    """All pods of a group stand in one domain of the level it requires."""
+    for group in gang.request.root.groups():
+        if group.required is not None:
+            sets = {pods.name for pods in group.pod_sets()}
+            mine = [pod for pod in standing if pod.pod_set in sets]
+            domains = {_domain(truth, gang, pod, group.required) for pod in mine}
+            if len(domains) > 1:
+                places = sorted("/".join(domain) for domain in domains)
+                yield f"group {group.name} of {gang.request.id} is in {', '.join(places)} of level {group.required}"
+
+
+def _domain(truth: Truth, gang: Gang, pod: Pod, level: int) -> tuple[str, ...]:
+    return picture.path(truth, gang.request, truth.nodes[pod.node])[:level]
+
+
+def told_ranks(truth: Truth, standing: Sequence[Pod]) -> Iterator[str]:
+    """A pod is told the rank it has."""
+    for pod in standing:
+        told = truth.bound[pod.key].rank if pod.key in truth.bound else None
+        if told is not None and pod.rank is not None and told != pod.rank:
+            yield f"pod {pod.key} has rank {pod.rank} and was told {told}"
+
+
+def ranks(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
+    """Equal ranks of linked groups share a domain; ranks that were placed in one go and are to be consecutive walk
+    through every domain once."""
+    groups = {group.name: group for group in gang.request.root.groups()}
+    linked = {group.ranks.with_same_rank_of for group in groups.values() if group.ranks is not None}
+    for group in groups.values():
+        if group.ranks is not None and group.ranks.with_same_rank_of is not None:
+            yield from _same_rank(truth, gang, group, groups[group.ranks.with_same_rank_of], standing)
+        elif group.ranks is not None and group.name not in linked and group.ranks.order == "Consecutive":
+            yield from _consecutive(truth, gang, group, standing)
+
+
+def _same_rank(truth: Truth, gang: Gang, one: Group, other: Group, standing: Sequence[Pod]) -> Iterator[str]:
+    assert one.ranks is not None and one.ranks.level is not None
+    level = one.ranks.level
+    mine, theirs = (_by_rank(group, standing) for group in (one, other))
+    for rank in sorted(mine.keys() & theirs.keys()):
+        if _domain(truth, gang, mine[rank], level) != _domain(truth, gang, theirs[rank], level):
+            yield f"rank {rank} of {one.name} and of {other.name} in {gang.request.id} are apart at level {level}"
+
+
+def _by_rank(group: Group, standing: Sequence[Pod]) -> dict[int, Pod]:
+    sets = {pods.name for pods in group.pod_sets()}
+    return {pod.rank: pod for pod in standing if pod.pod_set in sets and pod.rank is not None}
+
+
+def _consecutive(truth: Truth, gang: Gang, group: Group, standing: Sequence[Pod]) -> Iterator[str]:
+    ranked = _by_rank(group, standing)
+    pods = [ranked[rank] for rank in sorted(ranked)]
+    if not _in_one_go(truth, group, pods):
+        return
+    paths = [picture.path(truth, gang.request, truth.nodes[pod.node]) for pod in pods]
+    for level in range(1, len(paths[0]) + 1):
+        steps = sum(before[:level] != after[:level] for before, after in pairwise(paths))
+        if steps + 1 > len({path[:level] for path in paths}):
+            yield f"ranks of {group.name} in {gang.request.id} come back to a domain of level {level}"
+            return
+
+
+def _in_one_go(truth: Truth, group: Group, pods: list[Pod]) -> bool:
+    """Whether all pods of the one set of a group were released by the same step."""
+    sets = [member for member in group.members if isinstance(member, PodSet)]
+    if len(sets) != 1 or len(group.members) != 1 or len(pods) != sets[0].count or sets[0].slices:
+        return False
+    return len({truth.bound[pod.key].step for pod in pods}) == 1

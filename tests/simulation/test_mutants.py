@@ -1,0 +1,36 @@
+"""Tests of the tests: an engine with a planted mistake is caught by the invariant that is there for it."""
+
+import pytest
+
+from phalanx.engine.engine import Engine
+from phalanx.sim import scenarios
+from phalanx.sim.faults import CALM
+from phalanx.sim.run import InvariantBroken, run
+from tests.simulation import mutants
+
+SEEDS = range(2000, 2012)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "said"),
+    [
+        (mutants.DoubleBooking, "in use, and only"),
+        (mutants.LostWakeUp, "waits, fits, and nothing moves"),
+        (mutants.HalfBind, "has only"),
+        (mutants.QuotaLeak, "and may use"),
+        (mutants.RankSwapped, "come back to a domain|are apart at level"),
+        (mutants.RankMistold, "and was told"),
+        (mutants.LevelIgnored, "of level|apart at level"),
+        (mutants.GangForgotten, "is lost"),
+    ],
+)
+def test_a_planted_mistake_is_caught_within_a_few_seeds(mutant: type[mutants.Mutant], said: str) -> None:
+    with pytest.raises(InvariantBroken, match=said) as caught:
+        for seed in SEEDS:
+            run(scenarios.drawn(seed, CALM), mutant)
+    assert f"seed {caught.value.seed}, step {caught.value.step}" in str(caught.value)
+
+
+def test_the_engine_between_whom_and_the_world_nobody_lies_is_not_caught() -> None:
+    for seed in SEEDS:
+        assert run(scenarios.drawn(seed, CALM), mutants.Mutant) == run(scenarios.drawn(seed, CALM), Engine)
