@@ -419,3 +419,17 @@ def test_a_step_looks_only_at_those_it_could_help() -> None:
         if pod.gang == "default/small":
             stage.succeed(pod)
     assert stage.engine.turns.looked == before
+
+
+def test_replacements_wait_for_the_whole_set_where_the_rule_says_so() -> None:  # W-153
+    stage = Stage("b1: r1=3")
+    request = gang(count=3, ranked=True, rules=Rules(on_failure="None"))
+    first, second, _ = stage.run(request)
+    stage.lose(first)
+    stage.lose(second)
+    stage.pod(request, 0, life=1)
+    assert binds(stage) == []
+    stage.pod(request, 1, life=1)
+    assert len(binds(stage)) == 2
+    stage.carry_out()
+    assert stage.state() is State.RUNNING

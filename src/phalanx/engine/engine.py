@@ -53,10 +53,14 @@ class Engine:
         self.now, self.jitter = now, jitter
         given = list(events)
         self.book.apply(given)
+        self.turns.follow_queues()
         for event in given:
             if isinstance(event, BindAnswered):
                 self._reactions.answered(event)
-        for gang in self._stirred():
+        stirred = list(self._stirred())
+        for gang in stirred:  # first what is taken, by all of them; only then who gets what is left
+            self._reactions.take_stock(gang)
+        for gang in stirred:
             self._reactions.react(gang)
         self.book.renewed.clear()
         self.book.moved.clear()

@@ -72,6 +72,12 @@ class Reactions:
         self._loop.rebook(gang)
         return None
 
+    def take_stock(self, gang: Gang) -> None:
+        """Books what the gang is seen to hold, before anybody does anything about it."""
+        if gang.state is State.QUEUED and gang.on_nodes():
+            gang.flavor = self._loop.turns.flavor_of(gang)
+        self._loop.rebook(gang)
+
     def _deleted(self, gang: Gang) -> None:
         """It keeps room and quota while its pods leave, and while one of them may still be bound."""
         if gang.state is not State.FINISHED:
@@ -121,7 +127,8 @@ class Reactions:
             gang.asked.pop(key)
         for slot in gang.every_slot():
             bound = slot.pod is not None and slot.pod in living and bool(living[slot.pod].node)
-            slot.moved = not bound and (slot.moved or slot.node in self._book.moved)
+            elsewhere = slot.node in self._book.moved or slot.node not in self._book.nodes
+            slot.moved = not bound and (slot.moved or elsewhere)
             if slot.pod is None:
                 continue
             pod = gang.pods.get(slot.pod)
@@ -138,22 +145,37 @@ class Reactions:
         if gang.state not in _STARTED:
             return
         self._assign(gang)
+        if self._waits_for_all(gang):
+            return
         tree = self._tree(gang)
         offsets = slots.offsets(gang.request)
         for slot in gang.every_slot():
             pod = gang.pods.get(slot.pod) if slot.pod is not None else None
-            if pod is None or slot.node not in self._book.nodes:
+            if pod is None or pod.node or not self._is_due(gang, pod):
                 continue
-            if enforce.is_released(gang, pod) or not self._is_due(gang, pod):
+            if slot.moved:
+                self._call_back(gang, pod)
+                continue
+            if enforce.is_released(gang, pod) or slot.node not in self._book.nodes:
                 continue
             gang.asked[pod.key] = self._loop.now
-            if slot.moved:  # it may be on its way to a node that is in another domain by now: better none than there
-                self._loop.say(Evict(gang.id, pod.key, Cause.NODE_LOST.name))
-                self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
-                continue
             rank = offsets[slot.pod_set] + slot.number if slot.pod_set in offsets else pod.rank
             self._loop.say(enforce.released(gang, pod, slot, rank, tree))
             self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
+
+    def _waits_for_all(self, gang: Gang) -> bool:
+        """Whether replacements wait until the whole set is there again: its rule says so, and some are missing. (W-153)"""
+        if gang.request.rules.on_failure != "None" or gang.state is State.BINDING:
+            return False
+        return any(slot.pod is None and not slot.done for slot in gang.every_slot())
+
+    def _call_back(self, gang: Gang, pod: Pod) -> None:
+        """A pod on its way to a node that is gone, or in another domain by now: better none than one there."""
+        if pod.key not in gang.asked:
+            return
+        gang.asked[pod.key] = self._loop.now
+        self._loop.say(Evict(gang.id, pod.key, Cause.NODE_LOST.name))
+        self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
 
     def _is_due(self, gang: Gang, pod: Pod) -> bool:
         """Whether a pod is to be asked for: never before, or so long ago that the answer may be lost."""
@@ -183,7 +205,6 @@ class Reactions:
         if not bound:
             return
         self._loop.turns.leave(gang.id, gang.request.queue)
-        gang.flavor = self._loop.turns.flavor_of(gang)
         gang.slots = _slots_of(gang, bound)
         if gang.has(gang.counted()):
             self._loop.move(gang, Cause.FOUND_RUNNING, gang.request.rules.ready)
@@ -312,12 +333,8 @@ class Reactions:
         self._replace(gang, lost)
 
     def _is_lost(self, gang: Gang, slot: Slot) -> bool:
-        """Whether a place is no place any more: its node is gone, or has moved and nobody is on it or on the way."""
-        if slot.done:
-            return False
-        if slot.node not in self._book.nodes:
-            return True
-        return slot.moved and (slot.pod is None or slot.pod not in gang.asked)
+        """Whether a place is no place any more: its node went or moved, and nobody is on the way there."""
+        return slot.moved and not slot.done and (slot.pod is None or slot.pod not in gang.asked)
 
     def _without_place(self, gang: Gang) -> list[Slot]:
         """A new place for each pod that has none to take over: late and extra ones. (M-025)"""

@@ -12,7 +12,7 @@ from phalanx.engine.book import Book
 from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import State
 from phalanx.model.decision import Placed
-from phalanx.model.nodes import PodShape
+from phalanx.model.nodes import Node, PodShape
 from phalanx.model.queues import Flavor
 from phalanx.model.reasons import Reason, Why
 from phalanx.model.request import Group, PodSet, Request
@@ -46,7 +46,7 @@ class Turns:
         self.usage = Usage()
         self._booked: dict[str, Booked] = {}
         self._eased: set[str] = set()
-        self._queues = book.queues
+        self._queues, self._changed = book.queues, False
         self._stirred: set[str] = set()  # queues whose head may have changed
 
     @property
@@ -79,14 +79,17 @@ class Turns:
         if set(whys) & {Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF}:
             self._lines.remove(gang.id)
 
+    def follow_queues(self) -> None:
+        """The use of every queue is counted in those that stand above it now."""
+        if self._book.queues is not self._queues:
+            self._queues, self._changed = self._book.queues, True
+            self.usage.under(self._queues)
+
     # -- who is next ---------------------------------------------------------------------------------------------
 
     def awake(self, names: set[str], now: float, taken: bool) -> Iterator[Gang]:
         """Those to be looked at, in turn. Each is answered by ``leave`` or ``sleep`` before the next is asked for."""
-        changed = self._book.queues is not self._queues
-        if changed:
-            self._queues = self._book.queues
-            self.usage.under(self._queues)
+        changed, self._changed = self._changed, False
         due = {queue: self._blocker(queue, now) for queue in sorted(self._stirred)}
         hints = Hints(now, self._book.freed, taken, sorted(self._eased), sorted(names), due, changed)
         self._eased, self._stirred = set(), set()
@@ -169,13 +172,13 @@ class Turns:
         return {name: max(amount - now.get(name, 0), 0) for name, amount in quota.need(wanted).items()}
 
     def flavor_of(self, gang: Gang) -> str | None:
-        """The flavor that a gang which runs already must have been given: that of the nodes its pods are on."""
+        """The flavor that a gang which runs already must have been given: that of most of its nodes."""
         queues = self._book.queues
-        nodes = [self._book.nodes[pod.node] for pod in gang.bound()]
-        for flavor in flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request)):
-            if flavor is not None and all(dict(flavor.node_labels).items() <= node.labels.items() for node in nodes):
-                return flavor.name
-        return None
+        nodes = [self._book.nodes[pod.node] for pod in gang.on_nodes()]
+        tried = flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request))
+        found = {one.name: sum(_is_of(node, one) for node in nodes) for one in tried if one is not None}
+        most = max(found.values(), default=0)
+        return next((name for name, count in found.items() if count == most), None) if most else None
 
     def book_use(self, gang: Gang) -> None:
         """What the gang holds now counts in its queue, as long as it holds it (X-52)."""
@@ -200,6 +203,10 @@ class Turns:
     def held(self) -> list[tuple[str, str | None, Mapping[str, int]]]:
         """What every gang takes of its queue, for audits."""
         return [(one.queue, one.flavor, one.amounts) for _, one in sorted(self._booked.items())]
+
+
+def _is_of(node: Node, flavor: Flavor) -> bool:
+    return dict(flavor.node_labels).items() <= node.labels.items()
 
 
 def smallest(request: Request) -> Request:
