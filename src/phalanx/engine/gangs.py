@@ -93,26 +93,28 @@ class Gang:
         """What it takes on the board: its pods where they are, and its places where no pod is bound yet."""
         there = self.on_nodes()
         taken = {pod.key for pod in there}
-        shapes = {pods.name: pods.shape for pods in self.request.root.pod_sets()}
-        found = [_named(pod.running, self.id) for pod in there]
+        found = [_running(pod.running, pod.node, self.id) for pod in there]
         for slot in self.every_slot():
-            if slot.done or (slot.pod is not None and slot.pod in taken):
-                continue
-            shape = shapes[slot.pod_set]
-            name = f"{self.id}/{slot.pod_set}/{slot.number}"
-            labels = dict(shape.labels)
-            found.append(
-                RunningPod(
-                    name, shape.namespace, slot.node, shape.requests, labels, shape.ports, shape.anti_affinity, self.id
-                )
-            )
+            if not slot.done and (slot.pod is None or slot.pod not in taken):
+                found.append(self._assumed(slot))
         return tuple(found)
 
+    def _assumed(self, slot: Slot) -> RunningPod:
+        """What is not bound yet, as it will be: by the name of its pod if it has one, so that nothing changes then."""
+        pod = self.pods.get(slot.pod) if slot.pod is not None else None
+        if pod is not None:
+            return _running(pod.running, slot.node, self.id)
+        shape = next(pods.shape for pods in self.request.root.pod_sets() if pods.name == slot.pod_set)
+        name, labels = f"{self.id}/{slot.pod_set}/{slot.number}", dict(shape.labels)
+        return RunningPod(
+            name, shape.namespace, slot.node, shape.requests, labels, shape.ports, shape.anti_affinity, self.id
+        )
 
-def _named(pod: RunningPod, gang: str) -> RunningPod:
-    if pod.gang == gang:
+
+def _running(pod: RunningPod, node: str, gang: str) -> RunningPod:
+    if pod.gang == gang and pod.node == node:
         return pod
-    return RunningPod(pod.name, pod.namespace, pod.node, pod.requests, pod.labels, pod.ports, pod.anti_affinity, gang)
+    return RunningPod(pod.name, pod.namespace, node, pod.requests, pod.labels, pod.ports, pod.anti_affinity, gang)
 
 
 def _enough(member: Group | PodSet, count: dict[str, int]) -> bool:

@@ -164,7 +164,7 @@ class Reactions:
             self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
 
     def _waits_for_all(self, gang: Gang) -> bool:
-        """Whether replacements wait until the whole set is there again: its rule says so, and some are missing. (W-153)"""
+        """Whether replacements wait until the whole set is there again: its rule, while some are missing. (W-153)"""
         if gang.request.rules.on_failure != "None" or gang.state is State.BINDING:
             return False
         return any(slot.pod is None and not slot.done for slot in gang.every_slot())

@@ -186,13 +186,16 @@ class Turns:
         for pod in gang.holding():
             for name, amount in pod.requests:
                 amounts[name] = amounts.get(name, 0) + amount
+        now = Booked(gang.request.queue, gang.flavor, amounts)
+        if self._booked.get(gang.id) == now:
+            return
         before = self._booked.pop(gang.id, None)
         if before is not None:
             eased = self.usage.give(before.queue, before.flavor, before.amounts)
             if before.amounts != amounts:
                 self._eased.update(eased)
         if amounts:
-            self._booked[gang.id] = Booked(gang.request.queue, gang.flavor, amounts)
+            self._booked[gang.id] = now
             self.usage.take(gang.request.queue, gang.flavor, amounts)
 
     def forget(self, name: str) -> None:
