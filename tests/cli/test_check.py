@@ -1,26 +1,14 @@
 """``phalanx check``: problems first, then whether it fits now, then what is not looked at."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from phalanx.cli import main
 from tests.cluster import docs
 
 Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def write(tmp_path: Path):
-    def written(*documents: Any, name: str = "all.yaml") -> str:
-        path = tmp_path / name
-        path.write_text("---\n".join(yaml.safe_dump(doc) for doc in documents))
-        return str(path)
-
-    return written
 
 
 def check(*tokens: str) -> int:

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -14,16 +13,6 @@ from phalanx.cli import main
 from tests.cluster import docs
 
 Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def write(tmp_path: Path):
-    def written(*documents: Any, name: str = "all.yaml") -> str:
-        path = tmp_path / name
-        path.write_text("---\n".join(yaml.safe_dump(doc) for doc in documents))
-        return str(path)
-
-    return written
 
 
 @pytest.fixture

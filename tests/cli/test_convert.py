@@ -22,16 +22,6 @@ def gang(**spec: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def write(tmp_path: Path):
-    def written(*documents: Any, name: str = "all.yaml") -> str:
-        path = tmp_path / name
-        path.write_text("---\n".join(yaml.safe_dump(doc) for doc in documents))
-        return str(path)
-
-    return written
-
-
 def run(*tokens: str) -> int:
     return int(main.run(("convert", *tokens)))
 
