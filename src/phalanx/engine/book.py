@@ -44,7 +44,7 @@ class Book:
         self.gangs: dict[str, Gang] = {}
         self.touched: dict[str, None] = {}
         self.freed = False
-        self.moved: dict[str, None] = {}  # nodes whose labels changed since it was last asked
+        self.moved: dict[str, None] = {}  # nodes that changed since it was last asked
         self.renewed: dict[str, None] = {}  # gangs whose manifest changed since it was last asked
         self.left: list[str] = []  # gangs that were deleted since it was last asked
         self.needy: dict[str, None] = {}  # gangs that run and need room near them
@@ -108,8 +108,8 @@ class Book:
         before = self.nodes.get(event.node.name)
         if before == event.node:
             return
-        if before is not None and before.labels != event.node.labels:
-            self.moved[event.node.name] = None
+        if before is not None:
+            self.moved[event.node.name] = None  # its labels, taints or amounts: who chose it must choose again
         self.nodes[event.node.name] = event.node
         self._board = None
         self.freed = True

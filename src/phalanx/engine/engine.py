@@ -155,12 +155,18 @@ class Engine:
         elif isinstance(wanted := self._wanted(gang), Missing):
             lack = Reason(Why.PODS_MISSING, wanted.group, "cluster", wanted.needed, pods_seen=wanted.seen)
             self._wait(gang, gang.request, lack)
+        elif not self._is_known(wanted.topology):
+            self._wait(gang, wanted, Reason(Why.NO_MATCHING_NODES, wanted.root.name, "cluster", 0))
         elif self.turns.is_behind(gang, self.now):
             self._wait(gang, wanted, Reason(Why.BEHIND_OTHERS, wanted.root.name, "cluster", 0))
         elif gang.reason is not None and gang.reason.type in ROOM and not self.turns.might_fit(wanted):
             self._wait(gang, wanted, gang.reason)
         else:
             self._try(gang, wanted)
+
+    def _is_known(self, topology: str | None) -> bool:
+        """Whether the topology that its levels are numbers of is there; it may be made later (K-026)."""
+        return topology is None or any(one.name == topology for one in self.book.topologies)
 
     def _wanted(self, gang: Gang) -> Request | Missing:
         """What is placed now: the pods that exist, or all of it where the owner makes them only afterwards."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from phalanx.model.topology import Tree
 
 _STARTED = (State.BINDING, State.STARTING, State.RUNNING, State.DEGRADED)
+_BROKEN = ("Failed", "Unknown")
 _TIMEOUTS = {
     State.RESERVED: Cause.SCHEDULE_TIMEOUT,
     State.BINDING: Cause.SCHEDULE_TIMEOUT,
@@ -126,9 +127,7 @@ class Reactions:
         for key in [key for key in gang.asked if key not in gang.pods or gang.pods[key].node]:
             gang.asked.pop(key)
         for slot in gang.every_slot():
-            bound = slot.pod is not None and slot.pod in living and bool(living[slot.pod].node)
-            elsewhere = slot.node in self._book.moved or slot.node not in self._book.nodes
-            slot.moved = not bound and (slot.moved or elsewhere)
+            slot.moved = slot.moved or slot.node in self._book.moved or slot.node not in self._book.nodes
             if slot.pod is None:
                 continue
             pod = gang.pods.get(slot.pod)
@@ -240,7 +239,7 @@ class Reactions:
         rules = gang.request.rules
         if gang.request.suspended:
             return self._leave(gang, Cause.SUSPENDED)
-        if rules.on_failure == "RestartGang" and any(pod.phase == "Failed" for pod in gang.pods.values()):
+        if rules.on_failure == "RestartGang" and any(pod.phase in _BROKEN for pod in gang.pods.values()):
             return self._leave(gang, Cause.POD_FAILED)
         if any(count >= self._loop.settings.bind_tries for count in gang.refused.values()):
             if gang.state is State.BINDING:
@@ -313,6 +312,8 @@ class Reactions:
 
     def _mend(self, gang: Gang) -> None:
         """Places on nodes that are gone, and pods without a place, get new ones near the rest of the gang. (K-103)"""
+        for slot in gang.every_slot():
+            slot.moved = slot.moved or (not self._is_used(gang, slot) and self._is_overfull(slot.node))
         gone = [slot for slot in gang.every_slot() if self._is_lost(gang, slot)]
         extra = self._without_place(gang)
         if not gone and not extra:
@@ -334,7 +335,16 @@ class Reactions:
 
     def _is_lost(self, gang: Gang, slot: Slot) -> bool:
         """Whether a place is no place any more: its node went or moved, and nobody is on the way there."""
-        return slot.moved and not slot.done and (slot.pod is None or slot.pod not in gang.asked)
+        return slot.moved and not slot.done and not self._is_used(gang, slot)
+
+    def _is_used(self, gang: Gang, slot: Slot) -> bool:
+        """Whether somebody is there, or on the way."""
+        return slot.pod is not None and (slot.pod in gang.asked or bool(gang.pods[slot.pod].node))
+
+    def _is_overfull(self, node: str) -> bool:
+        """Whether others have taken the room that was kept there."""
+        free = self._book.board.free([node])
+        return any(left < 0 for left in free.get(node, {}).values())
 
     def _without_place(self, gang: Gang) -> list[Slot]:
         """A new place for each pod that has none to take over: late and extra ones. (M-025)"""
@@ -356,7 +366,7 @@ class Reactions:
     def _survivors(self, gang: Gang) -> Survivors:
         nodes: dict[str, dict[int, str]] = {}
         for slot in gang.every_slot():
-            if not slot.done and slot.node in self._book.nodes:
+            if not slot.done and slot.node in self._book.nodes and not self._is_lost(gang, slot):
                 nodes.setdefault(slot.pod_set, {})[slot.number] = slot.node
         return Survivors(self._tree(gang), nodes, repair.beside(gang.request))
 

@@ -17,7 +17,7 @@ class Slot:
     node: str
     pod: PodKey | None = None
     done: bool = False  # its pod has succeeded, and needs it no more
-    moved: bool = False  # its node went, or has other labels than when it was chosen, with nobody bound to it
+    moved: bool = False  # its node went, or has other labels than when it was chosen: nobody else is bound to it
     empty_since: float | None = None  # when its last pod left it
 
 
