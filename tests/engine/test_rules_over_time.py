@@ -7,11 +7,14 @@ import pytest
 
 from phalanx.engine.lifecycle import State
 from phalanx.model.effects import Bind, Evict, Report, Ungate
-from phalanx.model.events import GangGone, GangSeen, NodeSeen, PodSeen
+from phalanx.model.events import GangGone, GangSeen, NodeSeen, PodSeen, QueuesSeen
 from phalanx.model.nodes import HostPort, PodShape, Taint
 from phalanx.model.pods import Pod
+from phalanx.model.queues import Queue, Queues, Quota
 from phalanx.model.request import Group, PodSet, Request
+from phalanx.model.resources import NANO
 from phalanx.model.rules import Rules
+from phalanx.model.sketch import GPU
 from phalanx.place.draft import ROWS_MAX
 from tests.dialects import test_kai as kai
 from tests.dialects.jobset_manifests import MODE, jobset, rj
@@ -362,3 +365,44 @@ def test_phases_of_pods_make_the_state_of_their_gang(phases: tuple[str, str], st
     for pod, phase in zip(found, phases, strict=True):
         stage.see(replace(stage._on(pod.key, "b1-r1-1"), phase=phase, ready=phase == "Running"))
     assert stage.state() is state
+
+
+def test_the_smallest_group_that_cannot_be_mended_moves_whole_and_the_rest_stays() -> None:  # K-103
+    """Two groups, a rack each, in one block; the rack of one has no node left for its lost pod."""
+    stage = Stage("b1: r1=1,1 r2=1,1 r3=1,1")
+    parts = tuple(Group(name, (PodSet(name, 2, 2, PodShape(ONE)),), RACK) for name in ("one", "two"))
+    request = Request("Gang", "default", "g", Group("all", parts, BLOCK), "drawn")
+    stage.step(GangSeen(request, 0))
+    see(stage, *members(request))
+    stage.carry_out()
+    assert stage.state() is State.RUNNING
+    before = {name: nodes_of(stage, request, name) for name in ("one", "two")}
+    dead = next(pod for pod in stage.pods.values() if pod.pod_set == "one")
+    stage.lose_node(dead.node)
+    stage.lose(dead)
+    number = dead.rank or 0
+    see(stage, member(request, "one", number, life=1))
+    gone = [effect.key for effect in stage.last if isinstance(effect, Evict)]
+    assert len(gone) == 1 and stage.pods[gone[0]].pod_set == "one"
+    stage.carry_out()
+    see(stage, member(request, "one", 1 - number, life=1))
+    stage.carry_out()
+    assert stage.state() is State.RUNNING
+    after = {name: nodes_of(stage, request, name) for name in ("one", "two")}
+    assert after["two"] == before["two"]
+    assert len({node.rsplit("-", 1)[0] for node in after["one"]}) == 1
+    assert {node.rsplit("-", 1)[0] for node in after["one"]} != {node.rsplit("-", 1)[0] for node in before["one"]}
+
+
+def test_a_lost_place_is_replaced_in_a_queue_that_is_full() -> None:
+    stage = Stage("b1: r1=1,1,1")
+    quotas = (Quota(None, GPU, 2 * NANO),)
+    stage.step(QueuesSeen(Queues({"q": Queue("q", quotas=quotas)})))
+    request = replace(gang(count=2, ranked=True), queue="q")
+    stage.run(request)
+    dead = next(iter(stage.pods.values()))
+    stage.lose_node(dead.node)
+    stage.lose(dead)
+    stage.pod(request, dead.rank or 0, life=1)
+    stage.carry_out()
+    assert stage.state() is State.RUNNING

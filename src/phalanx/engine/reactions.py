@@ -1,5 +1,6 @@
 """What a gang does about what happened to it: its pods came, went, failed, its node is gone, its clock ran out."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from phalanx.engine import enforce, repair, slots
@@ -135,6 +136,7 @@ class Reactions:
                 slot.done = True
             elif slot.pod not in living:
                 slot.pod, slot.empty_since = None, self._loop.now
+                slot.moved, slot.leaving = slot.moved or slot.leaving, False
                 self._loop.wake_at(gang, self._loop.now + gang.request.rules.recovery)
             elif living[slot.pod].node and living[slot.pod].node != slot.node:
                 slot.node = living[slot.pod].node  # somebody else gave it a node
@@ -312,6 +314,8 @@ class Reactions:
 
     def _mend(self, gang: Gang) -> None:
         """Places on nodes that are gone, and pods without a place, get new ones near the rest of the gang. (K-103)"""
+        if self._still_leaving(gang):
+            return
         for slot in gang.every_slot():
             slot.moved = slot.moved or (not self._is_used(gang, slot) and self._is_overfull(slot.node))
         gone = [slot for slot in gang.every_slot() if self._is_lost(gang, slot)]
@@ -346,6 +350,36 @@ class Reactions:
         free = self._book.board.free([node])
         return any(left < 0 for left in free.get(node, {}).values())
 
+    def _still_leaving(self, gang: Gang) -> bool:
+        """Whether pods of a group that is to move are still there; they are asked to go again while they are."""
+        there = [gang.pods[slot.pod] for slot in gang.every_slot() if slot.leaving and slot.pod is not None]
+        for pod in there:
+            if self._is_due(gang, pod):
+                gang.asked[pod.key] = self._loop.now
+                self._loop.say(Evict(gang.id, pod.key, Cause.NO_REPAIR.name))
+                self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
+        return bool(there)
+
+    def _move_unit(self, gang: Gang, lost: dict[str, list[Slot]]) -> None:
+        """The smallest group around the lost places that has room elsewhere, near what is around it, moves there whole.
+
+        Its pods are asked to go only if a place for all of it is there already; where it goes is decided when they
+        are gone. The gang itself is the last of these units, and leaves when its recovery takes too long.
+        """
+        for group in repair.units(gang.request.root, lost):
+            inside = {pods.name for pods in group.pod_sets()}
+            held = self._survivors(gang)
+            rest = replace(held, nodes={name: nodes for name, nodes in held.nodes.items() if name not in inside})
+            whole = {name: [s for s in gang.slots.get(name, ()) if not s.done] for name in sorted(inside)}
+            wanted = repair.asked(gang.request, {name: listed for name, listed in whole.items() if listed}, rest)
+            way = None if wanted is None or not rest.nodes else self._loop.turns.more(gang, wanted, {})
+            if way is not None and isinstance(decide(self._book.board, way, self._loop.policy), Placed):
+                for slot in (slot for listed in whole.values() for slot in listed):
+                    slot.leaving = slot.pod is not None and bool(gang.pods[slot.pod].node)
+                    slot.moved = slot.moved or not slot.leaving
+                self._still_leaving(gang)
+                return
+
     def _without_place(self, gang: Gang) -> list[Slot]:
         """A new place for each pod that has none to take over: late and extra ones. (M-025)"""
         if gang.state not in _STARTED or gang.request.rules.on_failure == "None":
@@ -377,11 +411,14 @@ class Reactions:
         if wanted is None:
             return
         self._loop.rebook(gang)
-        way = self._loop.turns.more(gang, wanted)
+        new = {name: sum(slot not in gang.slots.get(name, ()) for slot in listed) for name, listed in lost.items()}
+        way = self._loop.turns.more(gang, wanted, new)
         decision = None if way is None else decide(self._book.board, way, self._loop.policy)
         self._loop.decisions += [] if decision is None else [decision]
         if not isinstance(decision, Placed):
             self._book.needy[gang.id] = None
+            if gang.state is State.DEGRADED:
+                self._move_unit(gang, lost)
             return
         nodes = repair.given(gang.request, lost, survivors, decision.placement)
         for slot in (slot for slots_lost in lost.values() for slot in slots_lost):

@@ -79,6 +79,16 @@ def _places(group: Group) -> list[Place]:
     return [(m.name, i) for m in group.members if isinstance(m, PodSet) for i in range(m.count)]
 
 
+def units(root: Group, lost: Mapping[str, Sequence[Slot]]) -> list[Group]:
+    """Groups below the root that require a level and have lost places, the innermost first."""
+    found = [
+        group
+        for group in root.groups()
+        if group is not root and group.required is not None and any(lost.get(p.name) for p in group.pod_sets())
+    ]
+    return found[::-1]
+
+
 def asked(request: Request, lost: Mapping[str, Sequence[Slot]], survivors: Survivors) -> Request | None:
     """A request for the lost places alone, inside the domains of what survives; None when nothing is lost."""
     root = _group(request.root, lost, survivors, ())

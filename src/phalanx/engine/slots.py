@@ -18,6 +18,7 @@ class Slot:
     pod: PodKey | None = None
     done: bool = False  # its pod has succeeded, and needs it no more
     moved: bool = False  # its node went, or has other labels than when it was chosen: nobody else is bound to it
+    leaving: bool = False  # its pod was asked to go, so that its group can be placed elsewhere
     empty_since: float | None = None  # when its last pod left it
 
 

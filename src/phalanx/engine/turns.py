@@ -153,23 +153,17 @@ class Turns:
                 return True
         return False
 
-    def more(self, gang: Gang, wanted: Request) -> Request | None:
-        """More pods of a gang that runs, on the flavor it has; None: its queue may not take them now."""
+    def more(self, gang: Gang, wanted: Request, new: Mapping[str, int]) -> Request | None:
+        """More places for a gang that runs, on the flavor it has; None: its queue may not take them now.
+
+        ``new``: how many of each set are not booked already. A place that is moved takes no more than it did.
+        """
         queues = self._book.queues
-        if quota.over(gang.request.queue, gang.flavor, self.usage, self._beyond(gang, wanted), queues):
+        if quota.over(gang.request.queue, gang.flavor, self.usage, quota.amounts(gang.request, new), queues):
             return None
         tried = flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request))
         own = next((one for one in tried if one is not None and one.name == gang.flavor), None)
         return flavors.applied(wanted, own)
-
-    def _beyond(self, gang: Gang, wanted: Request) -> Mapping[str, int]:
-        """What new places take beyond those on lost nodes, which the gang is booked for already."""
-        held = self._booked.get(gang.id)
-        now = {} if held is None else dict(held.amounts)
-        for pod in gang.holding():
-            for name, amount in pod.requests:
-                now[name] = now.get(name, 0) - amount
-        return {name: max(amount - now.get(name, 0), 0) for name, amount in quota.need(wanted).items()}
 
     def flavor_of(self, gang: Gang) -> str | None:
         """The flavor that a gang which runs already must have been given: that of most of its nodes."""
