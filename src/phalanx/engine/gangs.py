@@ -11,6 +11,7 @@ from phalanx.model.pods import Pod, PodKey
 from phalanx.model.reasons import Reason
 from phalanx.model.request import Group, PodSet, Request
 
+STARTED = (State.BINDING, State.STARTING, State.RUNNING, State.DEGRADED)
 HOLDING = (State.RESERVED, State.BINDING, State.STARTING, State.RUNNING, State.DEGRADED)
 
 
@@ -71,6 +72,10 @@ class Gang:
             elif pod.pod_set is not None and self._lives(pod):
                 alive[pod.pod_set] = alive.get(pod.pod_set, 0) + 1
         return {name: Seen(alive.get(name, 0), done.get(name, 0)) for name in {*alive, *done}}
+
+    def there(self) -> dict[str, int]:
+        """Pods of each set that exist or have succeeded."""
+        return {name: seen.alive + seen.succeeded for name, seen in self.seen().items()}
 
     def every_slot(self) -> Iterator[Slot]:
         for slots in self.slots.values():

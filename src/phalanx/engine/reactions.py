@@ -1,27 +1,15 @@
 """What a gang does about what happened to it: its pods came, went, failed, its node is gone, its clock ran out."""
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
-
-from phalanx.engine import enforce, repair, slots
+from phalanx.engine import enforce, seating, slots
 from phalanx.engine.book import Book
-from phalanx.engine.decide import decide
-from phalanx.engine.gangs import HOLDING, Gang
+from phalanx.engine.gangs import HOLDING, STARTED, Gang
 from phalanx.engine.lifecycle import Cause, State
-from phalanx.engine.repair import Survivors
-from phalanx.engine.settings import Settings
-from phalanx.engine.slots import Slot
-from phalanx.engine.turns import Turns
-from phalanx.model.decision import Decision, Placed
-from phalanx.model.effects import Effect, Evict
+from phalanx.engine.loop import Loop
+from phalanx.engine.mending import Mending
+from phalanx.model.effects import Evict
 from phalanx.model.events import Answer, BindAnswered
 from phalanx.model.pods import Pod
-from phalanx.model.policy import Policy
 
-if TYPE_CHECKING:
-    from phalanx.model.topology import Tree
-
-_STARTED = (State.BINDING, State.STARTING, State.RUNNING, State.DEGRADED)
 _BROKEN = ("Failed", "Unknown")
 _TIMEOUTS = {
     State.RESERVED: Cause.SCHEDULE_TIMEOUT,
@@ -31,26 +19,11 @@ _TIMEOUTS = {
 }
 
 
-class Loop(Protocol):
-    """What reactions need of the engine."""
-
-    policy: Policy
-    settings: Settings
-    now: float
-    jitter: float
-    decisions: list[Decision]
-    turns: Turns
-
-    def move(self, gang: Gang, cause: Cause, seconds: float | None = None) -> None: ...
-    def say(self, effect: Effect) -> None: ...
-    def wake_at(self, gang: Gang, at: float) -> None: ...
-    def rebook(self, gang: Gang) -> None: ...
-
-
 class Reactions:
     def __init__(self, book: Book, loop: Loop) -> None:
         self._book = book
         self._loop = loop
+        self._mending = Mending(book, loop)
 
     # -- one gang ------------------------------------------------------------------------------------------------
 
@@ -143,16 +116,16 @@ class Reactions:
 
     def release(self, gang: Gang) -> None:
         """Gives every place without a pod the next pod it can have, and asks for what is not bound yet."""
-        if gang.state not in _STARTED:
+        if gang.state not in STARTED:
             return
-        self._assign(gang)
+        seating.assign(gang)
         if self._waits_for_all(gang):
             return
-        tree = self._tree(gang)
+        tree = self._book.board.draft(gang.request.topology).tree
         offsets = slots.offsets(gang.request)
         for slot in gang.every_slot():
             pod = gang.pods.get(slot.pod) if slot.pod is not None else None
-            if pod is None or pod.node or not self._is_due(gang, pod):
+            if pod is None or pod.node or not seating.is_due(gang, pod, self._loop.now, self._loop.settings.bind_again):
                 continue
             if slot.moved:
                 self._call_back(gang, pod)
@@ -178,26 +151,6 @@ class Reactions:
         self._loop.say(Evict(gang.id, pod.key, Cause.NODE_LOST.name))
         self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
 
-    def _is_due(self, gang: Gang, pod: Pod) -> bool:
-        """Whether a pod is to be asked for: never before, or so long ago that the answer may be lost."""
-        last = gang.asked.get(pod.key)
-        return last is None or self._loop.now >= last + self._loop.settings.bind_again
-
-    def _assign(self, gang: Gang) -> None:
-        offsets = slots.offsets(gang.request)
-        taken = {slot.pod for slot in gang.every_slot() if slot.pod is not None}
-        for pod in gang.living():
-            if pod.key in taken or pod.pod_set not in gang.slots:
-                continue
-            slot = _free(gang.slots[pod.pod_set], pod, offsets.get(pod.pod_set))
-            if slot is not None:
-                slot.pod = pod.key
-                if pod.node:
-                    slot.node = pod.node
-
-    def _tree(self, gang: Gang) -> "Tree":
-        return self._book.board.draft(gang.request.topology).tree
-
     # -- states --------------------------------------------------------------------------------------------------
 
     def _queued(self, gang: Gang) -> None:
@@ -206,7 +159,7 @@ class Reactions:
         if not bound:
             return
         self._loop.turns.leave(gang.id, gang.request.queue)
-        gang.slots = _slots_of(gang, bound)
+        gang.slots = seating.found(gang, bound)
         if gang.has(gang.counted()):
             self._loop.move(gang, Cause.FOUND_RUNNING, gang.request.rules.ready)
             self._holding(gang)
@@ -249,9 +202,10 @@ class Reactions:
             self._rest(gang)
         if gang.deadline is not None and self._loop.now >= gang.deadline:
             return self._leave(gang, _TIMEOUTS[gang.state])
-        if gang.state in _STARTED and not gang.pods:
+        if gang.state in STARTED and not gang.pods:
             return self._vanished(gang)
-        self._mend(gang)
+        if not self._mending.mend(gang):
+            return self._leave(gang, Cause.NODE_LOST)
         self._progress(gang)
         return None
 
@@ -259,7 +213,7 @@ class Reactions:
         if gang.state not in HOLDING:
             return
         rules = gang.request.rules
-        if gang.state is State.RESERVED and gang.has(_there(gang)):
+        if gang.state is State.RESERVED and gang.has(gang.there()):
             self._loop.move(gang, Cause.PODS_CAME, rules.schedule)
         self.release(gang)
         enough = gang.has(gang.counted())
@@ -309,156 +263,3 @@ class Reactions:
         gang.urgent = cause in (Cause.NODE_LOST, Cause.NO_REPAIR, Cause.RECOVERY_TIMEOUT)
         self._book.freed = True
         self._evicting(gang)
-
-    # -- losses --------------------------------------------------------------------------------------------------
-
-    def _mend(self, gang: Gang) -> None:
-        """Places on nodes that are gone, and pods without a place, get new ones near the rest of the gang. (K-103)"""
-        if self._still_leaving(gang):
-            return
-        for slot in gang.every_slot():
-            slot.moved = slot.moved or (not self._is_used(gang, slot) and self._is_overfull(slot.node))
-        gone = [slot for slot in gang.every_slot() if self._is_lost(gang, slot)]
-        extra = self._without_place(gang)
-        if not gone and not extra:
-            return
-        if gang.state is State.RESERVED or not self._survivors(gang).nodes:
-            if gone and gang.state in (State.RESERVED, State.BINDING):
-                self._leave(gang, Cause.NODE_LOST)
-            return
-        beside = repair.beside(gang.request)
-        all_lost = {(slot.pod_set, slot.number) for slot in (*gone, *extra)}
-        lost: dict[str, list[Slot]] = {}
-        for slot in (*gone, *extra):
-            place = (slot.pod_set, slot.number)
-            if all(other not in all_lost or place < other for other, _ in beside.get(place, ())):
-                lost.setdefault(slot.pod_set, []).append(slot)
-            else:
-                self._book.needy[gang.id] = None  # once the one it must be near has a place
-        self._replace(gang, lost)
-
-    def _is_lost(self, gang: Gang, slot: Slot) -> bool:
-        """Whether a place is no place any more: its node went or moved, and nobody is on the way there."""
-        return slot.moved and not slot.done and not self._is_used(gang, slot)
-
-    def _is_used(self, gang: Gang, slot: Slot) -> bool:
-        """Whether somebody is there, or on the way."""
-        return slot.pod is not None and (slot.pod in gang.asked or bool(gang.pods[slot.pod].node))
-
-    def _is_overfull(self, node: str) -> bool:
-        """Whether others have taken the room that was kept there."""
-        free = self._book.board.free([node])
-        return any(left < 0 for left in free.get(node, {}).values())
-
-    def _still_leaving(self, gang: Gang) -> bool:
-        """Whether pods of a group that is to move are still there; they are asked to go again while they are."""
-        there = [gang.pods[slot.pod] for slot in gang.every_slot() if slot.leaving and slot.pod is not None]
-        for pod in there:
-            if self._is_due(gang, pod):
-                gang.asked[pod.key] = self._loop.now
-                self._loop.say(Evict(gang.id, pod.key, Cause.NO_REPAIR.name))
-                self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
-        return bool(there)
-
-    def _move_unit(self, gang: Gang, lost: dict[str, list[Slot]]) -> None:
-        """The smallest group around the lost places that has room elsewhere, near what is around it, moves there whole.
-
-        Its pods are asked to go only if a place for all of it is there already; where it goes is decided when they
-        are gone. The gang itself is the last of these units, and leaves when its recovery takes too long.
-        """
-        for group in repair.units(gang.request.root, lost):
-            inside = {pods.name for pods in group.pod_sets()}
-            held = self._survivors(gang)
-            rest = replace(held, nodes={name: nodes for name, nodes in held.nodes.items() if name not in inside})
-            whole = {name: [s for s in gang.slots.get(name, ()) if not s.done] for name in sorted(inside)}
-            wanted = repair.asked(gang.request, {name: listed for name, listed in whole.items() if listed}, rest)
-            way = None if wanted is None or not rest.nodes else self._loop.turns.more(gang, wanted, {})
-            if way is not None and isinstance(decide(self._book.board, way, self._loop.policy), Placed):
-                for slot in (slot for listed in whole.values() for slot in listed):
-                    slot.leaving = slot.pod is not None and bool(gang.pods[slot.pod].node)
-                    slot.moved = slot.moved or not slot.leaving
-                self._still_leaving(gang)
-                return
-
-    def _without_place(self, gang: Gang) -> list[Slot]:
-        """A new place for each pod that has none to take over: late and extra ones. (M-025)"""
-        if gang.state not in _STARTED or gang.request.rules.on_failure == "None":
-            return []
-        self._assign(gang)
-        taken = {slot.pod for slot in gang.every_slot()}
-        found: list[Slot] = []
-        for pod in gang.living():
-            if pod.key in taken or pod.pod_set is None or gang.resting.get(pod.key, 0) > self._loop.now:
-                continue
-            slot = Slot(pod.pod_set, _number(gang, pod, found), pod.node, pod.key)
-            if pod.node:
-                gang.slots.setdefault(pod.pod_set, []).append(slot)
-            else:
-                found.append(slot)
-        return found
-
-    def _survivors(self, gang: Gang) -> Survivors:
-        nodes: dict[str, dict[int, str]] = {}
-        for slot in gang.every_slot():
-            if not slot.done and slot.node in self._book.nodes and not self._is_lost(gang, slot):
-                nodes.setdefault(slot.pod_set, {})[slot.number] = slot.node
-        return Survivors(self._tree(gang), nodes, repair.beside(gang.request))
-
-    def _replace(self, gang: Gang, lost: dict[str, list[Slot]]) -> None:
-        """New nodes for these places, all or none; without room or quota they are tried again when some comes free."""
-        survivors = self._survivors(gang)
-        wanted = repair.asked(gang.request, lost, survivors)
-        if wanted is None:
-            return
-        self._loop.rebook(gang)
-        new = {name: sum(slot not in gang.slots.get(name, ()) for slot in listed) for name, listed in lost.items()}
-        way = self._loop.turns.more(gang, wanted, new)
-        decision = None if way is None else decide(self._book.board, way, self._loop.policy)
-        self._loop.decisions += [] if decision is None else [decision]
-        if not isinstance(decision, Placed):
-            self._book.needy[gang.id] = None
-            if gang.state is State.DEGRADED:
-                self._move_unit(gang, lost)
-            return
-        nodes = repair.given(gang.request, lost, survivors, decision.placement)
-        for slot in (slot for slots_lost in lost.values() for slot in slots_lost):
-            slot.node, slot.moved = nodes[slot.pod_set, slot.number], False
-            if slot.pod is not None and slot.pod in gang.pods and gang.pods[slot.pod].node:
-                slot.pod = None  # it is lost with its node; another one will come
-            if slot not in gang.slots.setdefault(slot.pod_set, []):
-                gang.slots[slot.pod_set].append(slot)
-        self._loop.rebook(gang)
-
-
-def _free(listed: list[Slot], pod: Pod, offset: int | None) -> Slot | None:
-    """The place a pod takes: that of its rank where ranks are counted, else the first without a pod."""
-    free = [slot for slot in listed if slot.pod is None and not slot.done]
-    if pod.rank is not None and offset is not None:
-        return next((slot for slot in free if slot.number == pod.rank - offset), None)
-    return free[0] if free else None
-
-
-def _slots_of(gang: Gang, bound: list[Pod]) -> dict[str, list[Slot]]:
-    """Places for pods that are on nodes already, numbered by their ranks where these are counted."""
-    offsets = slots.offsets(gang.request)
-    found: dict[str, list[Slot]] = {}
-    for pod in bound:
-        if pod.pod_set is not None:
-            listed = found.setdefault(pod.pod_set, [])
-            ranked = pod.rank is not None and pod.pod_set in offsets
-            number = (pod.rank or 0) - offsets[pod.pod_set] if ranked else len(listed)
-            listed.append(Slot(pod.pod_set, number, pod.node, pod.key))
-    return found
-
-
-def _there(gang: Gang) -> dict[str, int]:
-    return {name: seen.alive + seen.succeeded for name, seen in gang.seen().items()}
-
-
-def _number(gang: Gang, pod: Pod, more: list[Slot]) -> int:
-    """The number of a new place: that of the pod's rank where ranks are counted, else the next one."""
-    offsets = slots.offsets(gang.request)
-    if pod.rank is not None and pod.pod_set in offsets:
-        return pod.rank - offsets[pod.pod_set]
-    numbers = [slot.number for slot in (*gang.slots.get(pod.pod_set or "", ()), *more) if slot.pod_set == pod.pod_set]
-    return max(numbers, default=-1) + 1
