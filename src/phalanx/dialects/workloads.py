@@ -5,7 +5,7 @@ Workload, a PodGroup) they are placed with it: it is read after them and learns 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from phalanx.dialects import clusterstate, documents, gang, inheritance, jobspec, links, owners, readers
@@ -339,8 +339,3 @@ def _qualifier(doc: Document, taken: Mapping[str, readers.Kind]) -> str | None:
     """What tells a workload from others of its name: nothing for the first of them, then its kind, or more."""
     choices = (None, doc.kind, f"{doc.kind}.{doc.home}")
     return next(one for one in choices if taken.get(doc.called(one), _kind(doc)) == _kind(doc))
-
-
-def outlines(docs: list[Document], around: Surroundings) -> Iterator[Outline]:
-    """The normal forms of the valid workloads among the documents."""
-    yield from read(docs, around, None).outlines
