@@ -3,5 +3,4 @@
 Lives here: everything that knows what an API server says and how it says it.
 May import: the rooms below, and a socket.
 Will never: know an annotation key (dialects), or anything about scheduling.
-Not built yet: Phalanx works offline so far.
 """
