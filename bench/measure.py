@@ -13,7 +13,7 @@ from phalanx.place import fit, solve
 from phalanx.place.draft import Draft, Taken
 
 ROUNDS = 40
-REPETITIONS = 9
+REPETITIONS = 25  # of a fraction of a second: one of them falls into a quiet moment of the machine
 BUILDS = 15
 LIVE = 8  # gangs that stay; the oldest leaves, so that caches always have something to follow
 

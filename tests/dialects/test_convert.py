@@ -434,6 +434,13 @@ def test_classes_become_pod_sets_that_share_the_minimum_as_their_order_says() ->
     assert first["topologyRequest"]["podSetGroupName"] == "a"
 
 
+def test_copies_that_are_each_cut_at_their_own_level_become_slices_once() -> None:
+    doc = gang({**LEAF, "replicas": 2, "count": 2, "replicaKey": INDEX, "topology": {"required": "host"},
+                "slices": [{"level": "host", "size": 2}]})  # fmt: skip
+    (request,) = requests(list(converted(doc, "kueue").documents))
+    assert [(one.level, one.size) for one in next(request.root.pod_sets()).slices] == [(4, 2)]
+
+
 def test_copies_that_each_need_a_domain_become_slices_in_kueue() -> None:
     """And the levels around all of them are those of the pod set."""
     doc = gang(

@@ -172,7 +172,6 @@ def test_a_version_that_is_not_read_is_a_problem(doc: Doc, allowed: tuple[str, .
     ("kind", "api"),
     [
         ("WorkloadPriorityClass", "kueue.x-k8s.io/v1beta1"),
-        ("Namespace", "v1"),
         ("ConfigMap", "v1"),
         ("Service", "v1"),
         ("DaemonSet", "apps/v1"),
@@ -258,7 +257,9 @@ def queued(name: str, **annotations: str) -> Doc:
 
 def test_a_local_queue_stands_for_its_cluster_queue() -> None:  # K-017, K-112
     (found,) = read([*flavored("research", "h100", "net"), queued("research-local")]).requests
-    assert found.queue == "research"
+    assert (found.queue, found.local_queue) == ("research", "research-local")
+    (found,) = read([*flavored("research", "h100", "net"), queued("research")]).requests
+    assert (found.queue, found.local_queue) == ("research", None)
 
 
 def test_a_queue_that_is_not_given_is_a_warning_with_those_there_are() -> None:  # K-017

@@ -310,7 +310,7 @@ def test_fewer_groups_than_there_are_will_do() -> None:
 def test_a_tree_waits_for_groups_that_are_not_there_yet() -> None:
     docs = [composite("c", tree_of(3)), below("c", "a"), below("c", "b"), *members_of("a", "b")]
     (one,) = found(*docs).requests
-    assert one.missing == (Missing("c", 3, 2),)
+    assert one.missing == (Missing("c", 3, 2, groups=True),)
     assert "2 of 3 groups are there" in said(*docs)
 
 

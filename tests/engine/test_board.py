@@ -49,6 +49,19 @@ def test_what_one_topology_placed_is_taken_in_every_other() -> None:
     assert isinstance(decide(on, by_feed), Waiting)
 
 
+def test_a_pod_that_asks_for_something_else_by_now_is_booked_anew() -> None:
+    """The places of a gang that is described by its pods alone ask for less once there are none."""
+    on = two_trees()
+    node = on.snapshot().nodes[0].name
+    before = on.free([node])
+    large = RunningPod("a", "default", node, Resources.of({sketch.GPU: NANO, PODS: NANO}), gang="g")
+    on.hold("g", (large,))
+    on.hold("g", (replace(large, requests=Resources.of({PODS: NANO})),))
+    assert on.free(before)[node][sketch.GPU] == before[node][sketch.GPU]
+    on.hold("g", ())
+    assert on.free(before) == before
+
+
 def test_a_released_gang_leaves_no_trace() -> None:
     on = two_trees()
     on.draft("power")

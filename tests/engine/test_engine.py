@@ -8,7 +8,9 @@ import pytest
 from phalanx.engine.lifecycle import State
 from phalanx.engine.settings import Settings
 from phalanx.model.effects import Bind, Evict, Prepare, Report, Resume, Suspend, Ungate
-from phalanx.model.events import Answer, BindAnswered, GangSeen, NodeSeen, PodSeen, QueuesSeen
+from phalanx.model.events import Answer, BindAnswered, GangSeen, NodeSeen, PodGone, PodSeen, QueuesSeen
+from phalanx.model.nodes import RunningPod, Taint
+from phalanx.model.pods import Pod, PodKey
 from phalanx.model.queues import Flavor, Queue, Queues, Quota
 from phalanx.model.reasons import Why
 from phalanx.model.request import Request
@@ -319,6 +321,36 @@ def test_a_pod_that_is_relabelled_stays_in_its_gang() -> None:  # W-111
     assert stage.state() is State.RUNNING
 
 
+def test_a_pod_that_was_seen_running_for_itself_joins_its_gang_when_that_is_known() -> None:  # W-046, X-46
+    stage = Stage("b1: r1=2")
+    request = gang(count=2)
+    (pods,) = request.root.pod_sets()
+    node = next(iter(stage.nodes))
+    running = [RunningPod(f"p{i}", "default", node, pods.shape.requests) for i in range(2)]
+    alone = [Pod(PodKey("default", one.name, one.name), one, phase="Running") for one in running]
+    stage.step(*(PodSeen(one) for one in alone))
+    stage.step(GangSeen(request, 0.0), *(PodSeen(replace(one, gang=request.id, pod_set="w")) for one in alone))
+    assert stage.state() is State.STARTING
+    assert not [effect for effect in stage.effects if isinstance(effect, Bind)]
+
+
+def test_who_follows_a_pod_that_was_found_running_is_not_put_where_nobody_is_let_in_any_more() -> None:
+    stage = Stage("b1: r1=2,2")
+    request = gang(count=2)
+    first, second = stage.nodes
+    shut = replace(stage.nodes[first], taints=(Taint("maintenance", "", "NoSchedule"),))
+    (pods,) = request.root.pod_sets()
+    found = [
+        Pod(PodKey("default", f"g-{i}", f"g-{i}.0"), RunningPod(f"g-{i}", "default", first, pods.shape.requests),
+            request.id, "w", phase="Running", ready=True)
+        for i in range(2)
+    ]  # fmt: skip
+    stage.step(NodeSeen(shut), GangSeen(request, 0.0), *(PodSeen(one) for one in found))
+    stage.step(PodGone(found[1].key))
+    stage.pod(request, 1, life=1)
+    assert binds(stage) == [second]
+
+
 def test_pods_of_others_take_room() -> None:  # K-055, X-46
     stage = Stage("b1: r1=2")
     request = gang("foreign", count=1)
@@ -345,7 +377,7 @@ def in_queue(name: str, queue: str, **more: Any) -> Request:
 
 def test_a_queue_takes_no_more_than_its_quota() -> None:  # K-060, K-112
     stage = Stage("b1: r1=8")
-    queued(stage, limited("q", 3))
+    queued(stage, limited("q", 3), Queue("free"))
     stage.run(in_queue("one", "q"))
     stage.submit(in_queue("two", "q"))
     assert (stage.state("two"), reason(stage, "two")) == (State.QUEUED, Why.OVER_QUOTA)
@@ -367,7 +399,7 @@ def test_quota_that_comes_free_starts_who_waits_for_it() -> None:  # K-112
 
 def test_a_strict_queue_lets_nobody_pass_its_head() -> None:
     stage = Stage("b1: r1=4")
-    queued(stage, Queue("q", when_blocked="Strict"))
+    queued(stage, Queue("q", when_blocked="Strict"), Queue("other"))
     stage.run(in_queue("first", "q", count=3))
     stage.submit(in_queue("head", "q", count=3))
     stage.submit(in_queue("small", "q", count=1))
@@ -392,6 +424,19 @@ def test_who_has_waited_too_long_is_passed_by_nobody() -> None:
     stage.after(101)
     stage.submit(gang("small", count=1))
     assert reason(stage, "small") is Why.BEHIND_OTHERS
+
+
+def test_who_could_not_start_on_the_empty_cluster_blocks_nobody_however_old_it_is() -> None:
+    stage = Stage("b1: r1=4", Settings(starving=100))
+    stage.now = 1000.0
+    old, small = gang("old", count=9), gang("small", count=1)
+    (pods,) = small.root.pod_sets()
+    running = RunningPod("s", "default", "", pods.shape.requests)
+    members = [Pod(PodKey("default", f"o{i}", f"o{i}"), replace(running, name=f"o{i}"), old.id, "w") for i in range(9)]
+    alone = Pod(PodKey("default", "s", "s"), running, small.id, "w")
+    stage.step(GangSeen(old, 0.0), GangSeen(small, 1.0), *(PodSeen(one) for one in (*members, alone)))
+    assert reason(stage, "old") is Why.TOO_LARGE
+    assert stage.state("small") is State.BINDING
 
 
 def test_flavor_and_place_are_chosen_together() -> None:  # K-060

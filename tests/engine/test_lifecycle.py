@@ -39,4 +39,17 @@ def test_a_cause_that_a_state_does_not_know_is_a_mistake_of_ours() -> None:
 
 
 def test_the_page_in_the_repository_is_up_to_date() -> None:
-    assert PAGE.read_text() == diagram.page(), "make docs"
+    assert diagram.main(["--check", str(PAGE)]) == 0
+
+
+def test_a_page_that_differs_or_is_missing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stale = tmp_path / "lifecycle.md"
+    assert diagram.main(["--check", str(stale)]) == 1
+    stale.write_text(diagram.page() + "more", encoding="utf-8")
+    assert diagram.main(["--check", str(stale)]) == 1
+    assert "is out of date" in capsys.readouterr().err
+
+
+def test_without_arguments_the_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert diagram.main([]) == 0
+    assert capsys.readouterr().out == diagram.page()

@@ -146,12 +146,61 @@ def test_no_pod_goes_ahead_while_one_is_late() -> None:  # W-159
     assert len(binds(stage)) == 4
 
 
-def test_how_many_of_how_many_pods_exist_is_said() -> None:  # W-019
+def missing(stage: Stage) -> list[tuple[int, int, float]]:
+    """What was told about missing pods: how many of how many exist, and when."""
+    reports = [e for e in stage.effects if isinstance(e, Report)]
+    return [(e.reason.pods_seen, e.reason.needed, e.at) for e in reports
+            if e.reason is not None and e.reason.type is Why.PODS_MISSING]  # fmt: skip
+
+
+def test_how_many_of_how_many_pods_exist_is_said_after_a_while() -> None:  # W-019
     stage = Stage("b1: r1=10")
     stage.submit(gang(count=10), pods=8)
-    stage.after(60)
-    told = [e.reason for e in stage.effects if isinstance(e, Report) and e.reason is not None][-1]
-    assert (told.type, told.needed, told.pods_seen) == (Why.PODS_MISSING, 10, 8)
+    assert (reason(stage), missing(stage), stage.engine.next_at) == (Why.PODS_MISSING, [], 10)
+    stage.after(9)
+    assert missing(stage) == []
+    stage.after(1)
+    assert missing(stage) == [(8, 10, 10)]
+    stage.after(1000)
+    assert (missing(stage), stage.engine.next_at) == ([(8, 10, 10)], None)
+
+
+def test_a_gang_that_is_complete_in_time_never_says_that_pods_are_missing() -> None:  # W-019
+    stage = Stage("b1: r1=10")
+    request = gang(count=10)
+    stage.submit(request, pods=9)
+    stage.after(9)
+    stage.pod(request, 9)
+    stage.carry_out()
+    stage.after(100)
+    assert (stage.state(), missing(stage)) == (State.RUNNING, [])
+
+
+def test_pods_that_come_one_by_one_are_not_told_one_by_one() -> None:  # W-019, W-014
+    stage = Stage("b1: r1=99")
+    request = gang(count=99)
+    stage.submit(request, pods=10)
+    for rank in range(10, 40):
+        stage.after(1)
+        stage.pod(request, rank)
+    assert [(seen, at) for seen, _, at in missing(stage)] == [(19, 10), (29, 20), (39, 30)]
+
+
+def test_an_engine_that_starts_anew_does_not_wait_again_with_what_it_tells() -> None:  # W-019
+    stage = Stage("b1: r1=10")
+    stage.now = 500
+    stage.step(GangSeen(gang(count=10), 100))
+    assert missing(stage) == [(0, 10, 500)]
+
+
+def test_a_gang_that_loses_a_pod_while_it_waits_for_room_has_the_same_grace() -> None:  # W-019
+    stage = Stage("b1: r1=1")
+    first, _ = stage.submit(gang(count=2))
+    stage.after(100)
+    stage.lose(first)
+    assert (reason(stage), missing(stage), stage.engine.next_at) == (Why.PODS_MISSING, [], 110)
+    stage.after(10)
+    assert missing(stage) == [(1, 2, 110)]
 
 
 def test_a_gang_that_cannot_start_is_no_concern_of_another() -> None:  # W-047

@@ -367,15 +367,23 @@ def test_phases_of_pods_make_the_state_of_their_gang(phases: tuple[str, str], st
     assert stage.state() is state
 
 
-def test_the_smallest_group_that_cannot_be_mended_moves_whole_and_the_rest_stays() -> None:  # K-103
-    """Two groups, a rack each, in one block; the rack of one has no node left for its lost pod."""
-    stage = Stage("b1: r1=1,1 r2=1,1 r3=1,1")
+def two_racks(stage: Stage, disruption: str) -> Request:
+    """Two groups that run, a rack each, in one block."""
     parts = tuple(Group(name, (PodSet(name, 2, 2, PodShape(ONE)),), RACK) for name in ("one", "two"))
-    request = Request("Gang", "default", "g", Group("all", parts, BLOCK), "drawn")
+    rules = Rules(disruption=disruption, recovery=60)
+    request = Request("Gang", "default", "g", Group("all", parts, BLOCK), "drawn", rules=rules)
     stage.step(GangSeen(request, 0))
     see(stage, *members(request))
     stage.carry_out()
     assert stage.state() is State.RUNNING
+    return request
+
+
+@pytest.mark.parametrize("disruption", ["Pod", "Group"])
+def test_the_smallest_group_that_cannot_be_mended_moves_whole_and_the_rest_stays(disruption: str) -> None:
+    """The rack of one group has no node left for its lost pod. (K-103, W-209)"""
+    stage = Stage("b1: r1=1,1 r2=1,1 r3=1,1")
+    request = two_racks(stage, disruption)
     before = {name: nodes_of(stage, request, name) for name in ("one", "two")}
     dead = next(pod for pod in stage.pods.values() if pod.pod_set == "one")
     stage.lose_node(dead.node)
@@ -392,6 +400,40 @@ def test_the_smallest_group_that_cannot_be_mended_moves_whole_and_the_rest_stays
     assert after["two"] == before["two"]
     assert len({node.rsplit("-", 1)[0] for node in after["one"]}) == 1
     assert {node.rsplit("-", 1)[0] for node in after["one"]} != {node.rsplit("-", 1)[0] for node in before["one"]}
+
+
+def test_no_part_of_a_gang_that_goes_together_is_moved_and_all_of_it_leaves_in_the_end() -> None:  # W-209, K-071
+    stage = Stage("b1: r1=1,1 r2=1,1 r3=1,1")
+    request = two_racks(stage, "Gang")
+    dead = next(pod for pod in stage.pods.values() if pod.pod_set == "one")
+    stage.lose_node(dead.node)
+    stage.lose(dead)
+    see(stage, member(request, "one", dead.rank or 0, life=1))
+    stage.after(59)
+    assert (stage.state(), [e for e in stage.effects if isinstance(e, Evict)]) == (State.DEGRADED, [])
+    stage.after(1)
+    gone = {stage.pods[e.key].pod_set: e.cause for e in stage.last if isinstance(e, Evict)}
+    assert gone == {"one": "RECOVERY_TIMEOUT", "two": "RECOVERY_TIMEOUT"}
+
+
+@pytest.mark.parametrize("disruption", ["Pod", "Group", "Gang"])
+def test_a_lost_pod_that_has_room_near_the_others_disturbs_nobody(disruption: str) -> None:  # W-209, K-103
+    stage = Stage("b1: r1=1,1,1 r2=1,1,1")
+    request = two_racks(stage, disruption)
+    dead = next(pod for pod in stage.pods.values() if pod.pod_set == "one")
+    stage.lose_node(dead.node)
+    stage.lose(dead)
+    see(stage, member(request, "one", dead.rank or 0, life=1))
+    stage.carry_out()
+    assert (stage.state(), [e for e in stage.effects if isinstance(e, Evict)]) == (State.RUNNING, [])
+
+
+@pytest.mark.parametrize("disruption", ["Pod", "Group", "Gang"])
+def test_a_gang_that_restarts_whole_does_so_whoever_may_be_disrupted_alone(disruption: str) -> None:  # W-153, W-209
+    stage = Stage("b1: r1=3")
+    first, *_ = stage.run(gang(count=3, rules=Rules(on_failure="RestartGang", disruption=disruption)))
+    stage.fail(first)
+    assert len([e for e in stage.last if isinstance(e, Evict)]) == 2
 
 
 def test_a_lost_place_is_replaced_in_a_queue_that_is_full() -> None:

@@ -7,6 +7,7 @@ from phalanx.engine.decide import decide
 from phalanx.explain import document
 from phalanx.model.decision import Invalid, Placed, Waiting
 from phalanx.model.problems import Problem
+from phalanx.model.reasons import Closed, ClosedQueue, Reason, Why
 from tests.engine.asking import BLOCK, RACK, board, gang, group, pods, workers
 
 
@@ -59,3 +60,10 @@ def test_a_root_that_only_ties_groups_together_is_not_shown() -> None:
     assert isinstance(plain, Placed) and isinstance(tied, Placed)
     assert document.decision(plain)["domains"].keys() == {"a", "b"}
     assert document.decision(tied)["domains"].keys() == {"llm", "a", "b"}
+
+
+def test_a_queue_that_is_closed_stands_in_the_reason() -> None:  # K-017
+    reason = Reason(Why.OVER_QUOTA, "w", "cluster", 4, queue=ClosedQueue("x", Closed.MISSING, ("a", "b")))
+    found = json.loads(json.dumps(document.reason(reason)))
+    assert found["queue"] == {"name": "x", "why": "missing", "known": ["a", "b"]}
+    assert document.reason(Reason(Why.NO_ROOM, "w", "cluster", 4))["queue"] is None

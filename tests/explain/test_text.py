@@ -10,7 +10,7 @@ from phalanx.engine.decide import decide
 from phalanx.explain import text
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem
-from phalanx.model.reasons import WayOut
+from phalanx.model.reasons import Closed, ClosedQueue, Reason, WayOut, Why
 from phalanx.model.request import Request
 from tests.engine.asking import BLOCK, RACK, board, gang, group, pods, workers
 from tests.properties.instances import FAMILIES, instance
@@ -100,3 +100,27 @@ def test_long_names_do_not_break_a_page() -> None:
     name = "x" * 200
     waiting, _ = decided("b1: r1=1", gang(group(name, pods(name, 5), required=BLOCK)))
     assert max(map(len, text.full(waiting).splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("why", "queue", "sentence"),
+    [
+        (Why.OVER_QUOTA, ClosedQueue("x", Closed.MISSING, ("a", "b")), 'queue "x" is not there; there are: a, b'),
+        (Why.SUSPENDED, ClosedQueue("x", Closed.HELD), 'queue "x" is on hold'),
+        (
+            Why.OVER_QUOTA,
+            ClosedQueue("x", Closed.NO_TOPOLOGY),
+            'a level is asked for, and no flavor of queue "x" has a topology',
+        ),
+    ],
+)
+def test_a_queue_that_is_closed_is_named(why: Why, queue: ClosedQueue, sentence: str) -> None:  # K-017, K-035
+    waiting = Waiting(gang(workers(4)), Reason(why, "workers", "cluster", 4, queue=queue), proved=None)
+    assert text.line(waiting) == f'waiting: group "workers" needs 4 pods; {sentence}.'
+    assert f"{why}: group" in text.full(waiting)
+
+
+def test_of_many_queues_a_few_are_named_in_a_sentence() -> None:
+    names = tuple(f"q{i}" for i in range(20))
+    reason = Reason(Why.OVER_QUOTA, "w", "cluster", 4, queue=ClosedQueue("x", Closed.MISSING, names))
+    assert text.cause(reason).endswith("there are: q0, q1, q2, q3, q4, q5, q6, q7 and 12 more")

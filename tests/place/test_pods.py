@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phalanx.model.matching import selects
 from phalanx.model.nodes import LabelSelector, Node, PodShape, PodTerm, Requirement, RunningPod
 from phalanx.model.resources import Resources
 from phalanx.place import pods as pods_module
 from phalanx.place.nodetable import NodeTable
-from phalanx.place.pods import PodTable, selects
+from phalanx.place.pods import PodTable
 
 # ------------------------------------------------------------------------------------------------ small helpers
 

@@ -18,6 +18,7 @@ from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.nodes import HostPort, LabelSelector, PodTerm, RunningPod
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
+from phalanx.model.reasons import Closed, ClosedQueue, Reason, Why
 from phalanx.model.request import Ranks, Request
 from phalanx.model.resources import Resources
 from phalanx.model.rules import Rules
@@ -326,3 +327,11 @@ def test_another_status_is_told_first_of_all_by_what_was_decided() -> None:
     assert differences(waiting, replace(waiting, proved=False)) == ("proved: true -> false",)
     nearer = replace(waiting, reason=replace(waiting.reason, needed=5))
     assert differences(waiting, nearer) == ("reason.needed: 6 -> 5",)
+
+
+def test_a_queue_that_was_closed_comes_back_in_the_reason() -> None:  # K-017
+    reason = Reason(Why.OVER_QUOTA, "w", "cluster", 4, queue=ClosedQueue("x", Closed.MISSING, ("a", "b")))
+    found = form.written(reason)
+    assert found["queue"] == {"name": "x", "why": "missing", "known": ["a", "b"]}
+    assert form.built(Reason, found, "reason") == reason
+    assert form.built(Reason, {key: value for key, value in found.items() if key != "queue"}, "reason").queue is None

@@ -98,6 +98,17 @@ def test_a_preferred_level_is_reached_or_what_came_instead_is_told() -> None:
     assert sum(found["instead"].values()) == 1 and "rack" not in found["instead"]
 
 
+def test_the_distance_within_gangs_is_told_with_and_without_a_wish() -> None:  # KA-001
+    assert room(SITE).apart({"b1-r1-1": 2}) == 0.0
+    assert room(SITE).apart({"b1-r1-1": 1, "b1-r1-2": 1}) == 1.0
+    assert room(SITE).apart({"b1-r1-1": 2, "b1-r1-2": 1}) == pytest.approx(2 / 3)
+    rows = ["0,100,2,8,rack,,near", "0,100,1,8,,,one", "0,100,4,8,,,anywhere"]
+    found = report.run(ran(*rows))["apart"]
+    assert found["gangs"] == 2  # of one pod there is nothing to tell
+    by_wish = {row["class"]: row["mean"] for row in found["byTopology"]}
+    assert by_wish["required rack"] == 1 < by_wish["none"]
+
+
 # -- use ---------------------------------------------------------------------------------------------------------
 
 
@@ -123,10 +134,10 @@ def test_work_that_was_stopped_is_lost() -> None:
     journal = Journal(room(SITE))
     journal.submitted(0.0, trace("0,10,1,8,,,a")[0].request)
     journal.bound(5.0, "default/a", "b1-r1-1", 8.0)
-    journal.started(5.0, "default/a", {"worker": {"b1-r1-1"}})
+    journal.started(5.0, "default/a", {"worker": {"b1-r1-1": 1}})
     journal.left(455.0, "default/a", "b1-r1-1", 8.0)
     journal.stopped(455.0, "default/a")
-    journal.started(460.0, "default/a", {"worker": {"b1-r1-1"}})
+    journal.started(460.0, "default/a", {"worker": {"b1-r1-1": 1}})
     journal.closed(500.0)
     found = report.run(journal)
     assert (found["lostHours"], found["restarts"]) == (1, 1)
@@ -168,7 +179,7 @@ def test_timing_stands_under_one_key_and_nothing_else_differs() -> None:
 
 def test_the_document_names_schema_version_seed_and_policies() -> None:
     found = full_report(*ROWS)
-    assert (found["schema"], found["seed"]) == ("phalanx.dev/simulation/v1", 3)
+    assert (found["schema"], found["seed"], found["faults"]) == ("phalanx.dev/simulation/v1", 3, "none")
     assert found["version"]
     assert [run["policy"] for run in found["runs"]] == ["pack", "spread"]
     assert found["cluster"]["levels"][1] == {"name": "rack", "domains": 4}

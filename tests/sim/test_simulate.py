@@ -141,6 +141,38 @@ def test_two_runs_write_the_same_bytes(tmp_path: Path, capsys: Captured) -> None
     assert json.loads(paths[0].read_text())["seed"] == 9
 
 
+def test_faults_come_from_the_seed_and_are_told_in_the_report(tmp_path: Path, capsys: Captured) -> None:
+    paths = [tmp_path / "a.json", tmp_path / "b.json", tmp_path / "c.html"]
+    options = ("--cluster", "2x2x4", "--limit", 60, "--seed", 4, "--faults", "stormy", "--no-timing")
+    for path in paths:
+        assert phalanx(*options, "-o", path) == 0
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    found = json.loads(paths[0].read_text())
+    assert found["faults"] == "stormy" and found["runs"][0]["restarts"] > 0 and found["runs"][0]["lostHours"] > 0
+    assert "Faults: stormy; seed 4." in paths[2].read_text() and "restarts" in capsys.readouterr().out
+
+
+def test_every_decision_is_recorded_and_decided_again_the_same(tmp_path: Path, capsys: Captured) -> None:
+    kept, told = tmp_path / "kept.jsonl", tmp_path / "r.json"
+    options = ("--cluster", "2x2x4", "--limit", 40, "--faster", 8, "--faults", "stormy", "-o", told, "--record", kept)
+    assert phalanx(*options) == 0
+    lines = kept.read_text().splitlines()
+    assert len(lines) == json.loads(told.read_text())["runs"][0]["work"]["decisions"] >= 40
+    capsys.readouterr()
+    assert main.run(("replay", str(kept))) == 0
+    assert all(line.endswith(": same") for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_lost_node_stops_the_gang_that_needs_it_until_it_is_back() -> None:
+    site = worlds.drawn("r1=8,8")
+    given = own.read(["at,duration,pods,gpus\n", "0,500000,2,8\n"], Asking(site))
+    engine, journal = Engine(), Journal(room(site))
+    drive(engine, site.snapshot, given, journal, faults="stormy")
+    (life,) = journal.lives.values()
+    assert life.finished == life.since + 500000 and life.restarts > 0 and life.lost > 0
+    assert journal.room.used == 0.0
+
+
 def test_a_limit_takes_the_first_and_a_factor_brings_them_closer(trace: Path, tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "r.json"
     assert phalanx("--cluster", "2x4", "--trace", trace, "--limit", 2, "--faster", 10, "-o", out) == 0

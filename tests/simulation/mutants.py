@@ -7,6 +7,7 @@ from dataclasses import replace
 from phalanx.engine.engine import Engine
 from phalanx.model.effects import Bind, Effect, Evict
 from phalanx.model.events import Event, GangGone, GangSeen, NodeSeen, PodGone, PodSeen, QueuesSeen
+from phalanx.model.request import Group
 
 
 class Mutant:
@@ -128,6 +129,39 @@ class LevelIgnored(Mutant):
                 labels = {**event.node.labels, "example.com/rack": "r0", "example.com/block": "b0"}
                 event = NodeSeen(replace(event.node, labels=labels))
             yield event
+
+
+class SliceBroken(Mutant):
+    """Does not read that pods are to share a domain slice by slice."""
+
+    def hear(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            if isinstance(event, GangSeen):
+                event = replace(event, request=replace(event.request, root=_plain(event.request.root)))
+            yield event
+
+
+def _plain(group: Group) -> Group:
+    members = tuple(_plain(one) if isinstance(one, Group) else replace(one, slices=()) for one in group.members)
+    return replace(group, members=members)
+
+
+class SpreadBroken(Mutant):
+    """Does not read that pods are to be kept apart."""
+
+    def hear(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            if isinstance(event, GangSeen):
+                event = replace(event, request=replace(event.request, root=replace(event.request.root, spread=None)))
+            yield event
+
+
+class TaintIgnored(Mutant):
+    """Does not read taints."""
+
+    def hear(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            yield NodeSeen(replace(event.node, taints=())) if isinstance(event, NodeSeen) else event
 
 
 class GangForgotten(Mutant):

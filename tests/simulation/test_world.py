@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from phalanx.model.effects import Bind, Evict, Prepare, Resume, Suspend, Ungate
-from phalanx.model.events import Answer, BindAnswered, GangSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from phalanx.model.effects import Bind, Evict, Prepare, Report, Resume, Suspend, Ungate
+from phalanx.model.events import Answer, BindAnswered, GangSeen, NodeGone, NodeSeen, PodGone, PodSeen, QueuesSeen
 from phalanx.model.nodes import PodShape
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.queues import Queue, Queues, Quota
-from phalanx.model.request import Group, PodSet, Ranks, Request
+from phalanx.model.request import Group, PodSet, Ranks, Request, Slice, Spread
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.rules import Rules
 from phalanx.model.sketch import GPU, snapshot
@@ -17,6 +17,7 @@ from phalanx.model.topology import HOSTNAME
 from phalanx.sim import invariants, scenarios, soak
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.faults import CALM, Faults
+from phalanx.sim.mischief import MAINTENANCE
 from phalanx.sim.picture import Tallies, tally
 from phalanx.sim.submission import Submission
 from phalanx.sim.truth import Bound, Kind
@@ -25,7 +26,7 @@ from phalanx.sim.world import World
 
 DRAWING = "b1: r1=4,4 r2=4,4"
 RACK = 2
-HOW = Bound(0.0, 1, None, ())
+HOW = Bound(0.0, 1, None)
 
 
 def gang(count: int = 2, gpus: int = 2, **more: object) -> Request:
@@ -45,8 +46,8 @@ def world(*requests: Request, faults: Faults = CALM, drawing: str = DRAWING, que
 def put(made: World, number: int, node: str, rank: int | None = None, step: int = 1) -> Pod:
     """Binds the pod of a number as an engine would that was told the labels as they are."""
     pod = made.truth.members("default/train")[number]
-    labels = tuple(sorted(made.truth.nodes[node].labels.items()))
-    assert made.truth.bind(pod.key, node, Bound(made.agenda.now, step, rank, labels)) is Answer.BOUND
+    how = Bound(made.agenda.now, step, rank, *made.told_of(node))
+    assert made.truth.bind(pod.key, node, how) is Answer.BOUND
     return made.truth.pods[pod.key]
 
 
@@ -227,6 +228,112 @@ def test_what_a_queue_uses_counts_for_the_queues_above_it() -> None:
     assert judged(made) == ""
     put(made, 1, "b1-r1-1")
     assert "queue all uses 4000000000" in judged(made)
+
+
+def test_after_a_quota_was_lowered_who_runs_may_stay_and_nobody_starts_on_top() -> None:
+    queues = Queues({"team": Queue("team", quotas=(Quota(None, GPU, 4 * NANO),))})
+    made = world(gang(queue="team"), queues=queues)
+    made.carry_out([Report("default/train", "Binding", "PLACED")], 1)
+    put(made, 0, "b1-r1-1")
+    put(made, 1, "b1-r1-1")
+    less = Queues({"team": Queue("team", quotas=(Quota(None, GPU, NANO),))})
+    made.truth.put_queues(less)
+    made.advance(20.0)
+    assert QueuesSeen(less) in made.take_inbox()
+    assert judged(made) == ""
+    made.carry_out([Report("default/train", "Binding", "PLACED")], 2)
+    assert "queue team uses 4000000000" in judged(made)
+
+
+def test_slices_that_are_cut_are_seen_also_while_a_pod_is_away() -> None:
+    sliced = replace(gang(count=4, gpus=1).root.members[0], slices=(Slice(RACK, 2),))  # type: ignore[type-var]
+    made = world(gang(root=Group("root", (sliced,))))
+    put(made, 0, "b1-r1-1")
+    put(made, 1, "b1-r2-1")
+    assert judged(made) == ""
+    put(made, 2, "b1-r1-2")
+    assert judged(made) == ""
+    put(made, 3, "b1-r1-2")
+    assert "are cut at level 2: 3 in b1/r1, 1 in b1/r2" in judged(made)
+
+
+@pytest.mark.parametrize(
+    ("rule", "nodes", "said"),
+    [
+        (Spread(RACK, max_per_domain=1), ("b1-r1-1", "b1-r2-1"), ""),
+        (Spread(RACK, max_per_domain=1), ("b1-r1-1", "b1-r1-2"), "spread over at most 1"),
+        (Spread(RACK, min_domains=2), ("b1-r1-1", "b1-r1-2"), "spread over 1 domains, and not over 2"),
+        (Spread(RACK, max_skew=1), ("b1-r1-1", "b1-r1-2"), "spread unevenly"),
+        (Spread(RACK, max_skew=2), ("b1-r1-1", "b1-r1-2"), ""),
+    ],
+)
+def test_pods_that_are_to_be_apart_are_judged_in_each_of_the_three_ways(
+    rule: Spread, nodes: tuple[str, ...], said: str
+) -> None:
+    made = world(gang(root=replace(gang().root, required=None, spread=rule)))
+    made.carry_out([Report("default/train", "Binding", "PLACED")], 1)
+    for number, node in enumerate(nodes):
+        put(made, number, node)
+    assert (said in judged(made)) and bool(judged(made)) is bool(said)
+
+
+def test_a_taint_counts_if_the_engine_knew_it_when_it_chose() -> None:
+    made = world(gang())
+    put(made, 0, "b1-r1-1")
+    made.truth.put_node(replace(made.truth.nodes["b1-r1-1"], taints=(MAINTENANCE,)))
+    assert judged(made) == ""
+    made.advance(20.0)
+    put(made, 1, "b1-r1-1")
+    assert "does not tolerate example.com/maintenance, and was put on b1-r1-1" in judged(made)
+
+
+def test_a_pod_that_finds_its_room_taken_by_a_stranger_fails_unless_the_engine_knew() -> None:
+    made = world(gang())
+    pods = made.truth.members("default/train")
+    made.carry_out([Bind("default/train", pods[0].key, "b1-r1-1")], 1)
+    made.truth.make_pod(None, "passer-by", PodShape(Resources.of({GPU: 4 * NANO})), None, None, "b1-r1-1")
+    made.advance(11.0)
+    assert made.truth.pods[pods[0].key].phase == "Failed"
+    assert judged(made) == ""
+    made.advance(15.0)
+    made.carry_out([Bind("default/train", pods[1].key, "b1-r1-1")], 2)
+    made.advance(16.0)
+    assert "node b1-r1-1 has 6000000000" in judged(made)
+
+
+def test_pods_of_a_gang_may_succeed_one_by_one() -> None:
+    made = World(snapshot(DRAWING), [Submission(0.0, gang(), 20.0, staggered=40.0)])
+    made.advance(10.0)
+    pods = made.truth.members("default/train")
+    made.carry_out([Bind("default/train", pod.key, "b1-r1-1") for pod in pods], 1)
+    done: list[int] = []
+    while not made.over:
+        made.advance(made.agenda.now + 1.0)
+        done.append(sum(pod.phase == "Succeeded" for pod in made.truth.members("default/train")))
+    assert 1 in done and made.truth.gangs["default/train"].ended == "finished"
+
+
+def test_a_gang_that_is_made_smaller_loses_its_highest_ranks_and_gets_them_back_when_it_grows() -> None:
+    pods = replace(gang(count=4, gpus=1).root.members[0], min_count=1)  # type: ignore[type-var]
+    made = world(gang(root=Group("root", (pods,))))
+    made.resize("default/train", 2)
+    made.advance(20.0)
+    assert [pod.rank for pod in made.truth.members("default/train") if not pod.leaving] == [0, 1]
+    made.resize("default/train", 3)
+    made.advance(30.0)
+    assert sorted(pod.rank or 0 for pod in made.truth.members("default/train")) == [0, 1, 2]
+
+
+def test_a_daemon_comes_to_every_node_and_again_after_the_node_was_away() -> None:
+    made = World(snapshot(DRAWING), daemon_sets=(scenarios.AGENT,))
+    made.advance(10.0)
+    assert {pod.node for pod in made.truth.pods.values() if pod.daemon} == made.truth.nodes.keys()
+
+
+def test_queues_that_nobody_described_are_there_without_limits() -> None:
+    made = world(gang(queue="nobody-knows"))
+    queue = made.truth.queues.named("nobody-knows")
+    assert queue is not None and not queue.quotas
 
 
 @pytest.mark.parametrize(("seconds", "seen"), [(60.0, False), (95.0, True)])

@@ -9,7 +9,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from phalanx.cli import files, screen
 from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.placing import recording
 from phalanx.sim import generate, page, report, traces
+from phalanx.sim.breakage import NONE
 from phalanx.sim.journal import Journal
 from phalanx.sim.rows import BadRow
 from phalanx.sim.simulate import Tell, room, simulate, sooner
@@ -33,16 +35,17 @@ class Wish:
     limit: int | None = None
     faster: float = 1.0
     required_up_to: int = 32
+    faults: str = NONE
 
 
-def run(wish: Wish, outputs: Sequence[str], timing: bool) -> int:
+def run(wish: Wish, outputs: Sequence[str], timing: bool, record: str | None = None) -> int:
     _check(wish, outputs)
     site = _site(wish.cluster)
     given = _given(wish, site)
     name = wish.trace or f"{len(given)} generated gangs"
-    with _progress(wish.policies, len(given)) as tell:
-        runs = simulate(site, given, wish.policies, wish.seed, tell)
-    setting = report.Setting(wish.cluster, name, wish.seed, given, room(site))
+    with recording(record) as on_decision, _progress(wish.policies, len(given)) as tell:
+        runs = simulate(site, given, wish.policies, wish.seed, tell, wish.faults, on_decision)
+    setting = report.Setting(wish.cluster, name, wish.seed, given, room(site), wish.faults)
     _write(report.document(setting, runs, timing), outputs)
     show(runs)
     return (
@@ -64,8 +67,12 @@ def _line(run: report.Document) -> str:
     nearness = f", preferred {preferred['reached']}/{preferred['groups']}" if preferred["groups"] else ""
     return (
         f"{gangs['done']:,}/{gangs['submitted']:,} done, waited p50 {page.spell(waited['p50'])} "
-        f"p95 {page.spell(waited['p95'])}, {run['utilisation']['whileArriving']:.0%} used{nearness}"
+        f"p95 {page.spell(waited['p95'])}, {run['utilisation']['whileArriving']:.0%} used{nearness}{_restarted(run)}"
     )
+
+
+def _restarted(run: report.Document) -> str:
+    return f", {run['restarts']:,} restarts" if run["restarts"] else ""
 
 
 # -- what goes in ------------------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """From Nodes, Topologies, bound Pods, volumes and priority classes to a Snapshot and its Surroundings."""
 
 import re
+from dataclasses import dataclass
 
-from phalanx.dialects import amounts, nodefilter, podrules
+from phalanx.dialects import alike, amounts, nodefilter, podrules
 from phalanx.dialects.fields import Field
 from phalanx.dialects.surroundings import identity
-from phalanx.model.nodes import Node, PodTerm, RunningPod, Taint
+from phalanx.model.nodes import HostPort, Node, PodTerm, RunningPod, Taint
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.topology import AUTO, HOSTNAME, LEVELS_MAX, Topology
 
@@ -166,16 +167,41 @@ def running_pod(doc: Field) -> RunningPod:
     """A pod that holds a place. Rules between pods that we cannot read are warnings here: it runs already."""
     namespace, name = identity(doc)
     spec = doc.at("spec")
+    key = alike.fingerprint(_unbound(spec.value), namespace)
+    takes = _KNOWN.get(key, doc.notes, lambda: _takes(doc, namespace))
     return RunningPod(
         name=name,
         namespace=namespace,
         node=spec.at("nodeName").text(""),
-        requests=amounts.effective(spec),
+        requests=takes.requests,
         labels=dict(doc.at("metadata", "labels").pairs()),
-        ports=podrules.host_ports(spec),
-        anti_affinity=_repelled(doc, namespace),
+        ports=takes.ports,
+        anti_affinity=takes.anti_affinity,
         gang=gang_id(doc, namespace),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Takes:
+    """What a pod takes on its node, and whom it keeps away."""
+
+    requests: Resources
+    ports: tuple[HostPort, ...]
+    anti_affinity: tuple[PodTerm, ...]
+
+
+_KNOWN: alike.Readings[_Takes] = alike.Readings()
+
+
+def _takes(doc: Field, namespace: str) -> _Takes:
+    spec = doc.at("spec")
+    return _Takes(amounts.effective(spec), podrules.host_ports(spec), _repelled(doc, namespace))
+
+
+def _unbound(spec: object) -> object:
+    """The spec without what differs between equal pods once they have their places."""
+    placed = ("nodeName", "nodeSelector", "schedulingGates")
+    return {key: value for key, value in spec.items() if key not in placed} if isinstance(spec, dict) else spec
 
 
 def _repelled(doc: Field, namespace: str) -> tuple[PodTerm, ...]:

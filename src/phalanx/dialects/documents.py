@@ -66,6 +66,7 @@ _HOMES = {"scheduling": _SCHEDULING}
 
 _READ: dict[tuple[str, str], tuple[Role, tuple[str, ...]]] = {
     ("", "Node"): (Role.STATE, ("v1",)),
+    ("", "Namespace"): (Role.STATE, ("v1",)),
     ("", "PersistentVolume"): (Role.STATE, ("v1",)),
     ("", "PersistentVolumeClaim"): (Role.STATE, ("v1",)),
     ("scheduling.k8s.io", "PriorityClass"): (Role.STATE, ("v1",)),
@@ -130,7 +131,7 @@ _UNREAD = {
 
 # What everybody has, and placement does not ask for; the rest of it by API group.
 _APART = {
-    "Service", "Endpoints", "ConfigMap", "Secret", "Namespace", "ServiceAccount", "Event", "PodTemplate",
+    "Service", "Endpoints", "ConfigMap", "Secret", "ServiceAccount", "Event", "PodTemplate",
     "ControllerRevision", "DaemonSet",
 }  # fmt: skip
 _APART_GROUPS = {

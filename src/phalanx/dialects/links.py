@@ -73,7 +73,8 @@ class Link:
 
 def of(pod: Field) -> Link | None:
     """The link of a Pod or a pod template; None when it has none or, with a Problem noted, a bad one."""
-    found = [link for read in _READERS if (link := read(pod)) is not None]
+    held = _held(pod)
+    found = [link for keys, read in _READERS if (held is None or keys & held) and (link := read(pod)) is not None]
     for other in found[1:]:
         if _disagree(found[0], other):
             other.at.warn(
@@ -191,9 +192,28 @@ def _kueue_pods(pod: Field) -> Link | None:
     return _linked(KUEUE_PODS, pod.at("metadata", "labels", KUEUE_PODS_GANG))
 
 
-_READERS: tuple[Callable[[Field], Link | None], ...] = (
-    _ours, _scheduling_group, _workload_ref, _workload, _kai, _kueue, _kueue_pods,
-)  # fmt: skip
+# Each reader with the keys without which it finds nothing: every pod is asked, and most carry one of them or none.
+_READERS: tuple[tuple[frozenset[str], Callable[[Field], Link | None]], ...] = (
+    (frozenset({GANG, GROUP, REPLICA}), _ours),
+    (frozenset({"schedulingGroup"}), _scheduling_group),
+    (frozenset({"workloadRef"}), _workload_ref),
+    (frozenset({"workload"}), _workload),
+    (frozenset({KAI_GANG, KAI_GROUP}), _kai),
+    (frozenset({KUEUE_GANG, KUEUE_GROUP}), _kueue),
+    (frozenset({KUEUE_PODS_GANG}), _kueue_pods),
+)
+
+
+def _held(pod: Field) -> set[object] | None:
+    """All keys of labels, annotations and spec; None where one of them is not as it should be."""
+    metadata = pod.at("metadata")
+    held: set[object] = set()
+    for part in (metadata.at("labels"), metadata.at("annotations"), pod.at("spec")):
+        if isinstance(part.value, dict):
+            held.update(part.value)
+        elif part.present:
+            return None
+    return held
 
 
 def _linked(carrier: Carrier, name: Field, group: Field | None = None, replica: Field | None = None) -> Link | None:

@@ -1,8 +1,9 @@
 """From a pod template to a PodShape: everything about a pod that decides where it may go."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from phalanx.dialects import amounts, nodefilter, podrules
+from phalanx.dialects import alike, amounts, nodefilter, podrules
 from phalanx.dialects.fields import Field
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.nodes import Pairs, PodShape
@@ -15,6 +16,8 @@ _READ = (
 
 _GPU_SHARING = ("gpu-fraction", "gpu-memory")  # annotations by which KAI hands out parts of a GPU
 
+_KNOWN: alike.Readings[PodShape] = alike.Readings()
+
 
 def read(template: Field, namespace: str, around: Surroundings, extra: Mapping[str, str] | None = None) -> PodShape:
     """The shape of the pods a template makes; wrong and unsupported fields are noted as Problems.
@@ -22,11 +25,16 @@ def read(template: Field, namespace: str, around: Surroundings, extra: Mapping[s
     The template may be partial, down to nothing: such pods ask for one of ``pods`` and no more. ``extra``:
     labels that the workload's controller adds to its pods.
     """
-    spec = template.at("spec")
     template.mapping()
+    _refuse_what_is_not_built(template)
+    key = alike.fingerprint(template.at("spec"), namespace)
+    shape = _KNOWN.get(key, template.at("spec").notes, lambda: _unlabelled(template.at("spec"), namespace, around))
+    return replace(shape, labels=labels(template, extra))
+
+
+def _unlabelled(spec: Field, namespace: str, around: Surroundings) -> PodShape:
     spec.mapping()
     spec.typos(*_READ)
-    _refuse_what_is_not_built(template)
     affinity = spec.at("affinity")
     affinity.mapping()
     affinity.typos("nodeAffinity", "podAffinity", "podAntiAffinity")
@@ -35,7 +43,6 @@ def read(template: Field, namespace: str, around: Surroundings, extra: Mapping[s
         filter=nodefilter.read(spec, podrules.reachable(spec, namespace, around)),
         ports=podrules.host_ports(spec),
         namespace=namespace,
-        labels=labels(template, extra),
         affinity=podrules.pod_terms(affinity.at("podAffinity"), namespace),
         anti_affinity=podrules.pod_terms(affinity.at("podAntiAffinity"), namespace),
         spread=podrules.spread_rules(spec.at("topologySpreadConstraints")),

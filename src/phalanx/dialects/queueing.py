@@ -28,6 +28,8 @@ _FLAVORS: dict[tuple[str, str], Callable[[Field], Flavor]] = {
 }
 _CLUSTER_QUEUE = ("kueue.x-k8s.io", "ClusterQueue")
 _LOCAL_QUEUE = ("kueue.x-k8s.io", "LocalQueue")
+NAMESPACE = ("", "Namespace")
+_NAME = "kubernetes.io/metadata.name"
 _CHECK = ("kueue.x-k8s.io", "AdmissionCheck")
 
 
@@ -38,6 +40,7 @@ class _Found:
     local: dict[tuple[str, str], LocalName] = field(default_factory=dict)
     cluster_queues: dict[str, ClusterQueue] = field(default_factory=dict)
     checks: dict[str, AdmissionCheck] = field(default_factory=dict)
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 def read(docs: list[Document], topologies: tuple[str, ...], clerk: Clerk) -> Queues:
@@ -58,13 +61,21 @@ def read(docs: list[Document], topologies: tuple[str, ...], clerk: Clerk) -> Que
         elif kind == _LOCAL_QUEUE:
             local = kueue.local_queue(at)
             found.local.update({(local.namespace, local.name): local} if clerk.accepted(at) else {})
+        elif kind == NAMESPACE:
+            found.namespaces[doc.name] = namespace_labels(at)
         elif kind == _CHECK:
             check = kueue.admission_check(at)
             found.checks.update({check.name: check} if clerk.accepted(at) else {})
     if any(queue.parent == kai.CLUSTER.name for queue in found.queues.values()):
         found.queues.setdefault(kai.CLUSTER.name, kai.CLUSTER)
     _warn_of_inactive(found, topologies, clerk)
-    return Queues(found.queues, found.flavors, found.local)
+    return Queues(found.queues, found.flavors, found.local, found.namespaces)
+
+
+def namespace_labels(at: Field) -> dict[str, str]:
+    """The labels of a namespace; its name is one of them."""
+    metadata = at.at("metadata")
+    return {_NAME: metadata.at("name").name(""), **dict(metadata.at("labels").pairs())}
 
 
 def _keep(found: dict[str, Value], doc: Document, value: Value, at: Field, clerk: Clerk) -> bool:

@@ -8,6 +8,7 @@ from phalanx.dialects.neighbours import NOBODY, Neighbours
 from phalanx.dialects.outline import Outline
 from phalanx.model.nodes import Term
 from phalanx.model.queues import DEFAULT, Queue, Queues
+from phalanx.model.rules import Rules
 from phalanx.model.topology import Topology
 
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -44,6 +45,7 @@ class Surroundings:
     default_topology: str | None = None  # of those who name none, where several exist
     refused_topologies: tuple[str, ...] = ()  # given, and wrong
     queues: Queues = Queues()
+    rules: Rules = Rules()  # how those are treated who say nothing about it
     neighbours: Neighbours = NOBODY
     expand: Callable[[Field], Outline | None] = _nothing
 
@@ -83,10 +85,16 @@ def queue(at: Field, namespace: str, around: Surroundings) -> str:
     if name is None:
         return DEFAULT
     found = _queue(name, namespace, around)
-    if found is None and (around.queues.queues or around.queues.local_names):
+    if found is None and name != DEFAULT and (around.queues.queues or around.queues.local_names):
         local = (known for space, known in around.queues.local_names if space == namespace)
         at.warn(f"queue {name!r} is not among the given objects", sorted({*around.queues.queues, *local}))
     return name if found is None else found.name
+
+
+def local_queue(at: Field, namespace: str, around: Surroundings) -> str | None:
+    """The name that this field names a queue by, where it is one of the namespace's own names."""
+    name = at.aside().name(None)
+    return name if name is not None and (namespace, name) in around.queues.local_names else None
 
 
 def _queue(name: str, namespace: str, around: Surroundings) -> Queue | None:

@@ -73,11 +73,14 @@ class Board:
         self._book(self._gangs[name], 1)
 
     def hold(self, name: str, pods: Pods) -> None:
-        """A gang runs these pods and no others. Costs what changed. Without pods it is not on the board."""
+        """A gang runs these pods and no others. Costs what changed. Without pods it is not on the board.
+
+        A pod or a kept place of the same name may have come to ask for something else: that is a change too.
+        """
         then = {(pod.namespace, pod.name, pod.node): pod for pod in self._gangs.get(name, ())}
         now = {(pod.namespace, pod.name, pod.node): pod for pod in pods}
-        self._book(tuple(pod for key, pod in then.items() if key not in now), -1)
-        self._book(tuple(pod for key, pod in now.items() if key not in then), 1)
+        self._book(tuple(pod for key, pod in then.items() if now.get(key) != pod), -1)
+        self._book(tuple(pod for key, pod in now.items() if then.get(key) != pod), 1)
         if pods:
             self._gangs[name] = pods
         else:

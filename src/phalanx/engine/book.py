@@ -1,7 +1,8 @@
 """The Book: everything the engine remembers. Events go in, in any order of kinds, twice or late; a picture comes out.
 
 Membership is frozen at first sight (W-111): a pod that is relabelled stays where it was seen first. Every pod with a
-node counts once, whoever put it there (K-055, X-46): as a place of its gang once that is known, by itself before.
+node counts once, whoever put it there (K-055, X-46): as a place of its gang once that is known, by itself before. Room
+for the pods of DaemonSets counts before they are there (``headroom``).
 """
 
 from collections.abc import Callable, Iterable
@@ -10,8 +11,11 @@ from typing import Any
 
 from phalanx.engine.board import Board
 from phalanx.engine.gangs import Gang
+from phalanx.engine.headroom import Headroom
+from phalanx.engine.strangers import Strangers
 from phalanx.model.events import (
     BindAnswered,
+    DaemonSetsSeen,
     Event,
     GangGone,
     GangSeen,
@@ -27,6 +31,7 @@ from phalanx.model.pods import Pod, PodKey
 from phalanx.model.queues import Queues
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import Topology
+from phalanx.order.admission import asks_for_a_level
 
 _LOOSE = "pod "  # begins the name under which a pod of no known gang is held; no gang is called so
 
@@ -48,6 +53,8 @@ class Book:
         self.renewed: dict[str, None] = {}  # gangs whose manifest changed since it was last asked
         self.left: list[str] = []  # gangs that were deleted since it was last asked
         self.needy: dict[str, None] = {}  # gangs that run and need room near them
+        self.strangers = Strangers()
+        self._headroom = Headroom(self.nodes)
         self._pods: dict[PodKey, Pod] = {}
         self._unclaimed: dict[str, set[PodKey]] = {}  # pods by a gang that was not seen yet
         self._membership: dict[str, tuple[str | None, str | None]] = {}  # uid -> gang and pod set
@@ -57,6 +64,7 @@ class Book:
             NodeGone: self._node_gone,
             TopologiesSeen: self._topologies_seen,
             QueuesSeen: self._queues_seen,
+            DaemonSetsSeen: self._daemon_sets_seen,
             GangSeen: self._gang_seen,
             GangGone: self._gang_gone,
             PodSeen: self._pod_seen,
@@ -89,6 +97,7 @@ class Book:
             pod = self._pods[key]
             if pod.holds and self._gang_of(pod) is None:
                 found.append(_loose(pod))
+        found += self._headroom.coming()
         return tuple(pod for pod in found if pod.node in self.nodes)
 
     def rebook(self, gang: Gang) -> None:
@@ -111,12 +120,16 @@ class Book:
         if before is not None:
             self.moved[event.node.name] = None  # its labels, taints or amounts: who chose it must choose again
         self.nodes[event.node.name] = event.node
+        self._headroom.look_again(event.node.name)
+        self.strangers.look_again([event.node.name])
         self._board = None
         self.freed = True
         self._touch_on(event.node.name)
 
     def _node_gone(self, event: NodeGone) -> None:
         if self.nodes.pop(event.name, None) is not None:
+            self._headroom.look_again(event.name)
+            self.strangers.leave(event.name)
             self._board = None
             self._touch_on(event.name)
 
@@ -129,6 +142,7 @@ class Book:
     def _topologies_seen(self, event: TopologiesSeen) -> None:
         if event.topologies != self.topologies:
             self.topologies = event.topologies
+            self.strangers.look_again()
             self._board = None
             self.freed = True
 
@@ -137,10 +151,18 @@ class Book:
             self.queues = event.queues
             self.freed = True
 
+    def _daemon_sets_seen(self, event: DaemonSetsSeen) -> None:
+        if event.daemon_sets != self._headroom.daemon_sets:
+            self._headroom.follow(event.daemon_sets)
+            self._board = None
+            self.freed = True
+
     # -- gangs ---------------------------------------------------------------------------------------------------
 
     def _gang_seen(self, event: GangSeen) -> None:
         name = event.request.id
+        if asks_for_a_level(event.request.root):
+            self.strangers.use(event.request.topology)
         known = self.gangs.get(name)
         if known is None:
             known = Gang(event.request, event.since, event.owner, entered=event.since, nodes=self.nodes)
@@ -154,7 +176,9 @@ class Book:
             known.gone, known.request, known.owner, known.since = False, event.request, event.owner, event.since
             self.renewed[name] = None
         elif known.request == event.request:
-            return
+            if known.owner == event.owner:
+                return
+            known.owner = event.owner  # what makes its pods came after it, or is not alone any more
         else:
             known.request, known.owner = event.request, event.owner
             self.renewed[name] = None
@@ -192,8 +216,14 @@ class Book:
         if gang is None:
             if pod.gang is not None:
                 self._unclaimed.setdefault(pod.gang, set()).add(pod.key)
+                self.strangers.forget(pod)
+            else:
+                self.strangers.see(pod)
             self._hold_loose(pod)
             return
+        if before is not None and before.gang is None:
+            self.strangers.forget(before)
+            self._drop_loose(before)
         gang.pods[pod.key] = pod
         self.touched[gang.id] = None
 
@@ -211,11 +241,15 @@ class Book:
             return
         if pod.gang is not None:
             self._unclaimed.get(pod.gang, set()).discard(pod.key)
+        else:
+            self.strangers.forget(pod)
         self._drop_loose(pod)
 
     def _member(self, pod: Pod) -> Pod:
-        """The pod in the gang it was first seen in."""
-        gang, pod_set = self._membership.setdefault(pod.key.uid, (pod.gang, pod.pod_set))
+        """The pod in the gang it was first seen in; one that was seen in none may still join one."""
+        gang, pod_set = self._membership.get(pod.key.uid, (None, None))
+        if gang is None:
+            gang, pod_set = self._membership[pod.key.uid] = (pod.gang, pod.pod_set)
         return pod if (gang, pod_set) == (pod.gang, pod.pod_set) else replace(pod, gang=gang, pod_set=pod_set)
 
     def holder(self, key: PodKey) -> Gang | None:
@@ -230,10 +264,21 @@ class Book:
         if self._board is not None:
             held = pod.holds and pod.node in self.nodes
             self._board.hold(f"{_LOOSE}{pod.key}", (_loose(pod),) if held else ())
+        if pod.daemon_set:
+            self._headroom.see(pod)
+            self._hold_beside(pod)
 
     def _drop_loose(self, pod: Pod) -> None:
         if self._board is not None:
             self._board.hold(f"{_LOOSE}{pod.key}", ())
+        if pod.daemon_set:
+            self._headroom.forget(pod)
+            self._hold_beside(pod)
+
+    def _hold_beside(self, pod: Pod) -> None:
+        """The room that was kept for a pod is its own once it is there, and kept again when it is gone."""
+        if self._board is not None and pod.node:
+            self._board.hold(*self._headroom.beside(pod))
 
     def _bind_answered(self, event: BindAnswered) -> None:
         """What the answer means is for the engine to say; here it is only noted that there is one."""

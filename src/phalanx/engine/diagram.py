@@ -1,6 +1,14 @@
-"""The page about the life of a gang, drawn from the table that the engine follows."""
+"""The page about the life of a gang, docs/lifecycle.md, drawn from the table that the engine follows.
+
+python -m phalanx.engine.diagram                              prints the page
+python -m phalanx.engine.diagram --check docs/lifecycle.md    exit code 1 when the file says something else
+"""
+
+import sys
+from collections.abc import Sequence
 
 from phalanx.engine.lifecycle import TABLE, Cause, State
+from phalanx.explain import generated
 
 _MEANS = {
     State.QUEUED: "It waits: for its turn, its pods, its quota or room. The reason says for what.",
@@ -63,3 +71,12 @@ stateDiagram-v2
 |---|---|---|---|
 {rows}
 """
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints the page; with ``--check FILE`` compares it instead."""
+    return generated.main("phalanx.engine.diagram", page(), arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -9,7 +9,7 @@
       4  -> effects, in order
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from phalanx.engine import enforce, sizing, slots
@@ -19,7 +19,7 @@ from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import Cause, State, after
 from phalanx.engine.reactions import Reactions
 from phalanx.engine.settings import Settings
-from phalanx.engine.turns import Turns, over_quota
+from phalanx.engine.turns import Turns, over_quota, shut_out
 from phalanx.engine.whatif import ROOM
 from phalanx.model.decision import Decision, Invalid, Placed
 from phalanx.model.effects import Effect, Prepare, Report, Resume
@@ -27,16 +27,22 @@ from phalanx.model.events import BindAnswered, Event
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Reason, Why
 from phalanx.model.request import Missing, Request
+from phalanx.model.snapshot import Snapshot
 from phalanx.order.quota import Short
 from phalanx.order.sequence import Ageing
+
+OnDecision = Callable[[Snapshot, Request, Policy, Decision], None]  # the picture of that moment, question, answer
 
 
 class Engine:
     """Decides for all gangs of a cluster. Changed by ``step`` alone; the same steps give the same effects."""
 
-    def __init__(self, policy: Policy = Policy(), settings: Settings = Settings()) -> None:
+    def __init__(
+        self, policy: Policy = Policy(), settings: Settings = Settings(), on_decision: OnDecision | None = None
+    ) -> None:
         self.policy = policy
         self.settings = settings
+        self._on_decision = on_decision
         self.book = Book()
         self.decisions: list[Decision] = []  # those of the last step
         self._clocks: list[tuple[float, str]] = []
@@ -62,9 +68,12 @@ class Engine:
             self._reactions.take_stock(gang)
         for gang in stirred:
             self._reactions.react(gang)
+        for gang in self._needy():
+            self._reactions.react(gang)
         self.book.renewed.clear()
         self.book.moved.clear()
         self._schedule()
+        self._effects += self.book.strangers.notices(self.book.nodes, self.book.topologies)
         return tuple(self._effects)
 
     @property
@@ -80,12 +89,9 @@ class Engine:
         return {name: gang.state for name, gang in self.book.gangs.items()}
 
     def _stirred(self) -> Iterator[Gang]:
-        """Gangs that something happened to, those whose clock ran out, and broken ones if room came free; by id."""
+        """Gangs that something happened to, and those whose clock ran out; by id."""
         names = dict(self.book.touched)
         self.book.touched.clear()
-        if self.book.freed:
-            names |= self.book.needy
-            self.book.needy.clear()
         while self._clocks and self._clocks[0][0] <= self.now:
             names[heappop(self._clocks)[1]] = None
         self._names = set(names)
@@ -100,6 +106,14 @@ class Engine:
                     self.turns.enter(gang)
                 yield gang
 
+    def _needy(self) -> list[Gang]:
+        """Gangs that need room near them, if some came free: by what happened, or by what the others did about it."""
+        if not self.book.freed:
+            return []
+        names = sorted(self.book.needy)
+        self.book.needy.clear()
+        return [self.book.gangs[name] for name in names if name in self.book.gangs]
+
     # -- clocks --------------------------------------------------------------------------------------------------
 
     def wake_at(self, gang: Gang, at: float) -> None:
@@ -111,7 +125,7 @@ class Engine:
         gang = self.book.gangs.get(name)
         if gang is None:
             return False
-        if at in (gang.deadline, gang.not_before) or gang.asked or gang.resting:
+        if at in (gang.deadline, gang.not_before, gang.quiet_until) or gang.asked or gang.resting:
             return True
         return any(slot.empty_since is not None and slot.pod is None for slot in gang.every_slot())
 
@@ -127,6 +141,7 @@ class Engine:
             self.turns.enter(gang)
         else:
             gang.reason = None
+        gang.told, gang.quiet_until = gang.reason, None
         self.say(Report(gang.id, gang.state, cause.name, gang.reason, self.now))
 
     def say(self, effect: Effect) -> None:
@@ -142,9 +157,10 @@ class Engine:
             for gang in self.turns.awake(names, self.now, taken):
                 self._look(gang)
             self.book.freed = False
-            if not any(isinstance(one, Report) and one.state != State.QUEUED for one in self._effects[before:]):
+            taken = any(isinstance(one, Report) and one.state != State.QUEUED for one in self._effects[before:])
+            if not taken and not self.turns.stirred:
                 return
-            names, taken = set(), True
+            names = set()
 
     def _look(self, gang: Gang) -> None:
         """One look at one that waits: it starts, or sleeps until what is in its way may have gone."""
@@ -152,9 +168,11 @@ class Engine:
             self._wait(gang, gang.request, Reason(Why.SUSPENDED, gang.request.root.name, "cluster", 0))
         elif gang.not_before > self.now:
             self._wait(gang, gang.request, Reason(Why.BACKING_OFF, gang.request.root.name, "cluster", 0))
+        elif (queue := self.turns.closed(gang.request)) is not None:
+            self._wait(gang, gang.request, shut_out(gang.request, queue))
         elif isinstance(wanted := self._wanted(gang), Missing):
             lack = Reason(Why.PODS_MISSING, wanted.group, "cluster", wanted.needed, pods_seen=wanted.seen)
-            self._wait(gang, gang.request, lack)
+            self._wait_for_pods(gang, lack)
         elif not self._is_known(wanted.topology):
             self._wait(gang, wanted, Reason(Why.NO_MATCHING_NODES, wanted.root.name, "cluster", 0))
         elif self.turns.is_behind(gang, self.now):
@@ -180,8 +198,7 @@ class Engine:
             if isinstance(way, Short):
                 reasons.append(over_quota(wanted))
                 continue
-            decision = decide(self.book.board, way, self.policy)
-            self.decisions.append(decision)
+            decision = self.decide(way)
             name = None if flavor is None else flavor.name
             if isinstance(decision, Placed) and self.turns.allows(decision, name):
                 return self._start(gang, decision, name)
@@ -193,6 +210,14 @@ class Engine:
                 return self.move(gang, Cause.WRONG)
             reasons.append(decision.reason)
         return self._wait(gang, wanted, *reasons)
+
+    def decide(self, wanted: Request) -> Decision:
+        """One decision on the board as it stands, noted down, and shown with its picture to whoever wants to see it."""
+        decision = decide(self.book.board, wanted, self.policy)
+        self.decisions.append(decision)
+        if self._on_decision is not None:
+            self._on_decision(self.book.board.snapshot(), wanted, self.policy, decision)
+        return decision
 
     def _start(self, gang: Gang, placed: Placed, flavor: str | None) -> None:
         self.turns.leave(gang.id, gang.request.queue)
@@ -209,10 +234,28 @@ class Engine:
 
     def _wait(self, gang: Gang, wanted: Request, *reasons: Reason) -> None:
         """It waits, for the last of these that is told, and for any of them that changes."""
-        self.turns.sleep(gang, wanted, [reason.type for reason in reasons])
-        if gang.reason != reasons[-1]:
-            gang.reason = reasons[-1]
-            self.say(Report(gang.id, gang.state, "", reasons[-1], self.now))
+        self.turns.sleep(gang, wanted, reasons)
+        gang.reason, gang.quiet_until = reasons[-1], None
+        self._tell(gang)
+
+    def _wait_for_pods(self, gang: Gang, lack: Reason) -> None:
+        """It waits for pods. That is told when they are long in coming, and again after as long. (W-019)"""
+        if gang.quiet_until is None:
+            began = gang.entered if gang.reason is None else self.now
+            gang.quiet_until = began + self.settings.pods_grace
+            self.wake_at(gang, gang.quiet_until)
+        self.turns.sleep(gang, gang.request, [lack])
+        gang.reason = lack
+        if gang.quiet_until <= self.now and gang.told != lack:
+            gang.quiet_until = self.now + self.settings.pods_grace
+            self.wake_at(gang, gang.quiet_until)
+            self._tell(gang)
+
+    def _tell(self, gang: Gang) -> None:
+        """Reports why a gang waits, once for each reason."""
+        if gang.told != gang.reason:
+            gang.told = gang.reason
+            self.say(Report(gang.id, gang.state, "", gang.reason, self.now))
 
     def rebook(self, gang: Gang) -> None:
         """Board and quota follow what a gang holds now."""

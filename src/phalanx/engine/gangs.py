@@ -20,6 +20,7 @@ class Gang:
     """``slots``: its places by pod set, empty while it has none. ``entered``: when its state began.
 
     ``deadline``: when the clock of its state runs out. ``not_before``: when it may be tried again after a failure.
+    ``told``: the reason that was last reported. ``quiet_until``: before that nobody is told that pods are missing.
     ``urgent``: it was broken, and has the first claim on what is free. ``flavor``: the nodes its quota was taken from.
     """
 
@@ -29,6 +30,8 @@ class Gang:
     state: State = State.QUEUED
     cause: Cause | None = None
     reason: Reason | None = None
+    told: Reason | None = None
+    quiet_until: float | None = None  # None: nothing was missing since it waits
     entered: float = 0.0
     deadline: float | None = None
     not_before: float = 0.0
@@ -59,8 +62,17 @@ class Gang:
         """Pods that take room, those that are leaving too."""
         return [pod for pod in self.pods.values() if pod.holds and pod.node in self.nodes]
 
+    def is_leaving(self, key: PodKey) -> bool:
+        """Whether a pod was told to go and still takes its room: its place is free for another only when it is gone."""
+        pod = self.pods.get(key)
+        return pod is not None and pod.leaving and pod.holds and pod.node in self.nodes
+
     def bound(self) -> list[Pod]:
         return [pod for pod in self.living() if pod.node]
+
+    def sent(self) -> list[Pod]:
+        """Pods without a node that may go to one only: their gates were taken off, by us or by who was before us."""
+        return [pod for pod in self.living() if pod.pinned and not pod.node]
 
     def seen(self) -> dict[str, Seen]:
         """How many pods of each set are alive, and how many have succeeded."""
@@ -102,7 +114,9 @@ class Gang:
         for slot in self.every_slot():
             if not slot.done and (slot.pod is None or slot.pod not in taken):
                 found.append(self._assumed(slot))
-        return tuple(found)
+        seated = {slot.pod for slot in self.every_slot()}
+        sent = [pod for pod in self.sent() if pod.key not in seated and pod.pinned in self.nodes]
+        return (*found, *(_running(pod.running, pod.pinned, self.id) for pod in sent))
 
     def _assumed(self, slot: Slot) -> RunningPod:
         """What is not bound yet, as it will be: by the name of its pod if it has one, so that nothing changes then."""

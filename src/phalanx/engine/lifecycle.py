@@ -34,6 +34,7 @@ class Cause(StrEnum):
     POD_FAILED = "a pod failed, and the gang restarts whole"
     NODE_LOST = "its places are gone before it started"
     SUSPENDED = "its owner holds it back"
+    DRAINED = "its queue is drained"
     NO_REPAIR = "the lost pods have no place near the others"
     PODS_GONE = "its pods have left"
     PODS_VANISHED = "none of its pods is left"
@@ -62,6 +63,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.SCHEDULE_TIMEOUT: _E,
         Cause.NODE_LOST: _E,
         Cause.SUSPENDED: _E,
+        Cause.DRAINED: _E,
         Cause.COMPLETED: _F,
         Cause.DELETED: _F,
     },
@@ -72,6 +74,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.SCHEDULE_TIMEOUT: _E,
         Cause.POD_FAILED: _E,
         Cause.SUSPENDED: _E,
+        Cause.DRAINED: _E,
         Cause.PODS_VANISHED: _Q,
         Cause.COMPLETED: _F,
         Cause.DELETED: _F,
@@ -82,6 +85,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.LOST: _D,
         Cause.POD_FAILED: _E,
         Cause.SUSPENDED: _E,
+        Cause.DRAINED: _E,
         Cause.PODS_VANISHED: _Q,
         Cause.COMPLETED: _F,
         Cause.DELETED: _F,
@@ -90,6 +94,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.LOST: _D,
         Cause.POD_FAILED: _E,
         Cause.SUSPENDED: _E,
+        Cause.DRAINED: _E,
         Cause.PODS_VANISHED: _Q,
         Cause.COMPLETED: _F,
         Cause.DELETED: _F,
@@ -100,6 +105,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.NO_REPAIR: _E,
         Cause.POD_FAILED: _E,
         Cause.SUSPENDED: _E,
+        Cause.DRAINED: _E,
         Cause.PODS_VANISHED: _Q,
         Cause.COMPLETED: _F,
         Cause.DELETED: _F,

@@ -9,6 +9,7 @@ from phalanx.engine.turns import Turns
 from phalanx.model.decision import Decision
 from phalanx.model.effects import Effect
 from phalanx.model.policy import Policy
+from phalanx.model.request import Request
 
 
 class Loop(Protocol):
@@ -16,10 +17,10 @@ class Loop(Protocol):
     settings: Settings
     now: float
     jitter: float
-    decisions: list[Decision]
     turns: Turns
 
     def move(self, gang: Gang, cause: Cause, seconds: float | None = None) -> None: ...
     def say(self, effect: Effect) -> None: ...
     def wake_at(self, gang: Gang, at: float) -> None: ...
     def rebook(self, gang: Gang) -> None: ...
+    def decide(self, wanted: Request) -> Decision: ...

@@ -4,11 +4,11 @@ Three steps, each larger than the one before: the lost places alone, the smalles
 elsewhere, and, when recovery takes too long, the gang (``reactions``).
 """
 
+from collections import Counter
 from dataclasses import replace
 
-from phalanx.engine import repair, seating
+from phalanx.engine import growing, repair, seating
 from phalanx.engine.book import Book
-from phalanx.engine.decide import decide
 from phalanx.engine.gangs import STARTED, Gang
 from phalanx.engine.lifecycle import Cause, State
 from phalanx.engine.loop import Loop
@@ -16,6 +16,8 @@ from phalanx.engine.repair import Survivors
 from phalanx.engine.slots import Slot
 from phalanx.model.decision import Placed
 from phalanx.model.effects import Evict
+
+WHOLE = "Gang"  # the disruption of gangs of which no part is moved while the rest stays
 
 
 class Mending:
@@ -31,28 +33,86 @@ class Mending:
         if self._still_leaving(gang):
             return True
         for slot in gang.every_slot():
-            slot.moved = slot.moved or (not self._is_used(gang, slot) and self._is_overfull(slot.node))
+            slot.moved = slot.moved or (self._is_to_be_asked(gang, slot) and self._is_overfull(slot.node))
         gone = [slot for slot in gang.every_slot() if self._is_lost(gang, slot)]
         extra = self._without_place(gang)
         if not gone and not extra:
             return True
         if gang.state is State.RESERVED or not self._survivors(gang).nodes:
             return not gone or gang.state not in (State.RESERVED, State.BINDING)
-        self._replace(gang, self._in_turn(gang, [*gone, *extra]))
+        self._find_places(gang, [*gone, *self._joinable(gang, extra)])
         return True
 
+    def _joinable(self, gang: Gang, extra: list[Slot]) -> list[Slot]:
+        """New places that can be found. A gang that has its minimum does not grow where it is in two domains by now."""
+        survivors = self._survivors(gang)
+        found = growing.joinable(gang.request, extra, survivors) if survivors.whole else extra
+        if len(found) < len(extra):
+            self._book.needy[gang.id] = None
+        return found
+
+    def _find_places(self, gang: Gang, wanted: list[Slot]) -> None:
+        """Turn by turn, until nothing more is found. Where none of a set is found, the rest of it is not looked for."""
+        self._loop.rebook(gang)
+        while wanted and (turn := self._in_turn(gang, wanted)):
+            lost = self._affordable(gang, turn)
+            found = self._replace(gang, lost) if lost else []
+            if found is None:
+                return
+            hopeless = () if found else (lost or turn)
+            wanted = [s for s in wanted if s.pod_set not in hopeless and not any(s is one for one in found)]
+
     def _in_turn(self, gang: Gang, wanted: list[Slot]) -> dict[str, list[Slot]]:
-        """The places to find now. One that must be near another that is lost too waits until that one has a place."""
+        """The places to find now. One that must be near another that is lost too waits until that one has a place, and
+        one that must be apart from others, or is in another slice of slices, until they have theirs; a slice that
+        lacks pods is begun when the others are found."""
         beside = repair.beside(gang.request)
         all_lost = {(slot.pod_set, slot.number) for slot in wanted}
+        apart = self._kept_apart(gang)
+        pieces = growing.fragments(gang.request, wanted, self._survivors(gang))
         lost: dict[str, list[Slot]] = {}
         for slot in wanted:
-            place = (slot.pod_set, slot.number)
-            if all(other not in all_lost or place < other for other, _ in beside.get(place, ())):
+            place, group = (slot.pod_set, slot.number), apart.get(slot.pod_set, frozenset())
+            near = all(other not in all_lost or place < other for other, _ in beside.get(place, ()))
+            if (
+                near
+                and place not in pieces
+                and not group & lost.keys()
+                and repair.in_one_slice(gang.request, [*lost.get(slot.pod_set, ()), slot])
+            ):
                 lost.setdefault(slot.pod_set, []).append(slot)
             else:
                 self._book.needy[gang.id] = None
         return lost
+
+    def _affordable(self, gang: Gang, turn: dict[str, list[Slot]]) -> dict[str, list[Slot]]:
+        """These places without the new ones that the queue has no quota for. A lost place takes no more than it did."""
+        kept = [slot for listed in turn.values() for slot in listed if not repair.is_new(slot)]
+        survivors, new, short = self._survivors(gang), Counter[str](), set[str]()
+        for bundle in growing.bundles(gang.request, turn, survivors):
+            more = new + Counter(slot.pod_set for slot in bundle)
+            if short.isdisjoint(slot.pod_set for slot in bundle) and self._loop.turns.has_quota(gang, more):
+                kept += bundle
+                new = more
+            else:
+                short |= {slot.pod_set for slot in bundle}
+                self._book.needy[gang.id] = None
+                if not survivors.whole:
+                    break  # first what it cannot do without
+        found: dict[str, list[Slot]] = {}
+        for slot in kept:
+            found.setdefault(slot.pod_set, []).append(slot)
+        return found
+
+    def _kept_apart(self, gang: Gang) -> dict[str, frozenset[str]]:
+        """Pod sets of groups that are spread and of which some pods run, each with all sets of its group."""
+        running = self._survivors(gang).nodes
+        found: dict[str, frozenset[str]] = {}
+        for group in gang.request.root.groups():
+            sets = frozenset(pods.name for pods in group.pod_sets())
+            if group.spread is not None and sets & running.keys():
+                found |= dict.fromkeys(sets, sets)
+        return found
 
     def _is_lost(self, gang: Gang, slot: Slot) -> bool:
         """Whether a place is no place any more: its node went or moved, and nobody is on the way there."""
@@ -61,6 +121,13 @@ class Mending:
     def _is_used(self, gang: Gang, slot: Slot) -> bool:
         """Whether somebody is there, or on the way."""
         return slot.pod is not None and (slot.pod in gang.asked or bool(gang.pods[slot.pod].node))
+
+    def _is_to_be_asked(self, gang: Gang, slot: Slot) -> bool:
+        """Whether nobody is there, and nobody was sent, or so long ago that he is to be sent again."""
+        pod = gang.pods[slot.pod] if slot.pod is not None else None
+        if pod is None:
+            return True
+        return not pod.node and seating.is_due(gang, pod, self._loop.now, self._loop.settings.bind_again)
 
     def _is_overfull(self, node: str) -> bool:
         """Whether others have taken the room that was kept there."""
@@ -81,16 +148,19 @@ class Mending:
         """The smallest group around the lost places that has room elsewhere, near what is around it, moves there whole.
 
         Its pods are asked to go only if a place for all of it is there already; where it goes is decided when they
-        are gone. The gang itself is the last of these units, and leaves when its recovery takes too long.
+        are gone. The gang itself is the last of these units, and leaves when its recovery takes too long; it is the
+        only one where its rule says that it goes together. (W-209)
         """
-        for group in repair.units(gang.request.root, lost):
+        if gang.request.rules.disruption == WHOLE:
+            return
+        for group in repair.units(gang.request.root, lost, self._survivors(gang)):
             inside = {pods.name for pods in group.pod_sets()}
             held = self._survivors(gang)
             rest = replace(held, nodes={name: nodes for name, nodes in held.nodes.items() if name not in inside})
             whole = {name: [s for s in gang.slots.get(name, ()) if not s.done] for name in sorted(inside)}
             wanted = repair.asked(gang.request, {name: listed for name, listed in whole.items() if listed}, rest)
             way = None if wanted is None or not rest.nodes else self._loop.turns.more(gang, wanted, {})
-            if way is not None and isinstance(decide(self._book.board, way, self._loop.policy), Placed):
+            if way is not None and isinstance(self._loop.decide(way), Placed):
                 for slot in (slot for listed in whole.values() for slot in listed):
                     slot.leaving = slot.pod is not None and bool(gang.pods[slot.pod].node)
                     slot.moved = slot.moved or not slot.leaving
@@ -103,11 +173,16 @@ class Mending:
             return []
         seating.assign(gang)
         taken = {slot.pod for slot in gang.every_slot()}
+        soon = Counter(slot.pod_set for slot in gang.every_slot() if slot.pod is not None and gang.is_leaving(slot.pod))
         found: list[Slot] = []
         for pod in gang.living():
             if pod.key in taken or pod.pod_set is None or gang.resting.get(pod.key, 0) > self._loop.now:
                 continue
-            slot = Slot(pod.pod_set, seating.number(gang, pod, found), pod.node, pod.key)
+            if not pod.node and soon[pod.pod_set] > 0:
+                soon[pod.pod_set] -= 1  # it takes the place of one that is leaving
+                continue
+            # where somebody else put it, or it came back to, is right for this pod and perhaps for no other
+            slot = Slot(pod.pod_set, seating.number(gang, pod, found), pod.node, pod.key, moved=bool(pod.node))
             if pod.node:
                 gang.slots.setdefault(pod.pod_set, []).append(slot)
             else:
@@ -116,32 +191,46 @@ class Mending:
 
     def _survivors(self, gang: Gang) -> Survivors:
         nodes: dict[str, dict[int, str]] = {}
-        for slot in gang.every_slot():
-            if not slot.done and slot.node in self._book.nodes and not self._is_lost(gang, slot):
-                nodes.setdefault(slot.pod_set, {})[slot.number] = slot.node
-        return Survivors(self._book.board.draft(gang.request.topology).tree, nodes, repair.beside(gang.request))
+        there = [
+            s for s in gang.every_slot() if not s.done and s.node in self._book.nodes and not self._is_lost(gang, s)
+        ]
+        for slot in there:
+            nodes.setdefault(slot.pod_set, {})[slot.number] = slot.node
+        firm = frozenset(slot.node for slot in there if not slot.moved)
+        places = Counter(slot.pod_set for slot in gang.every_slot() if not slot.done)
+        places.update({name: seen.succeeded for name, seen in gang.seen().items()})
+        tree = self._book.board.draft(gang.request.topology).tree
+        return Survivors(tree, nodes, repair.beside(gang.request), places, gang.has(places), firm)
 
-    def _replace(self, gang: Gang, lost: dict[str, list[Slot]]) -> None:
-        """New nodes for these places, all or none; without room or quota they are tried again when some comes free."""
+    def _replace(self, gang: Gang, lost: dict[str, list[Slot]]) -> list[Slot] | None:
+        """Those of these places that were found: all that must be, and as many more as there is room for; None when
+        there is not even room for the first. What is not found is looked for again when room comes free. (M-025)"""
         survivors = self._survivors(gang)
         wanted = repair.asked(gang.request, lost, survivors)
         if wanted is None:
-            return
-        self._loop.rebook(gang)
-        new = {name: sum(slot not in gang.slots.get(name, ()) for slot in listed) for name, listed in lost.items()}
+            return None
+        new = {name: sum(repair.is_new(slot) for slot in listed) for name, listed in lost.items()}
         way = self._loop.turns.more(gang, wanted, new)
-        decision = None if way is None else decide(self._book.board, way, self._loop.policy)
-        self._loop.decisions += [] if decision is None else [decision]
+        decision = None if way is None else self._loop.decide(way)
         if not isinstance(decision, Placed):
             self._book.needy[gang.id] = None
+            if survivors.whole and all(repair.is_new(slot) for listed in lost.values() for slot in listed):
+                return []  # it can do without
             if gang.state is State.DEGRADED:
                 self._move_unit(gang, lost)
-            return
-        nodes = repair.given(gang.request, lost, survivors, decision.placement)
-        for slot in (slot for slots_lost in lost.values() for slot in slots_lost):
-            slot.node, slot.moved = nodes[slot.pod_set, slot.number], False
-            if slot.pod is not None and slot.pod in gang.pods and gang.pods[slot.pod].node:
-                slot.pod = None  # it is lost with its node; another one will come
-            if slot not in gang.slots.setdefault(slot.pod_set, []):
-                gang.slots[slot.pod_set].append(slot)
+            return None
+        found = repair.given(gang.request, lost, survivors, decision.placement)
+        if len(found) < sum(len(listed) for listed in lost.values()):
+            self._book.needy[gang.id] = None
+        for slot, node in found:
+            self._take(gang, slot, node)
         self._loop.rebook(gang)
+        return [slot for slot, _ in found]
+
+    def _take(self, gang: Gang, slot: Slot, node: str) -> None:
+        """The place is on this node from now on."""
+        if repair.is_new(slot):
+            gang.slots.setdefault(slot.pod_set, []).append(slot)
+        slot.node, slot.moved = node, False
+        if slot.pod is not None and slot.pod in gang.pods and gang.pods[slot.pod].node:
+            slot.pod = None  # it is lost with its node; another one will come

@@ -9,6 +9,7 @@ from phalanx.engine.mending import Mending
 from phalanx.model.effects import Evict
 from phalanx.model.events import Answer, BindAnswered
 from phalanx.model.pods import Pod
+from phalanx.order.admission import is_drained
 
 _BROKEN = ("Failed", "Unknown")
 _TIMEOUTS = {
@@ -49,7 +50,7 @@ class Reactions:
 
     def take_stock(self, gang: Gang) -> None:
         """Books what the gang is seen to hold, before anybody does anything about it."""
-        if gang.state is State.QUEUED and gang.on_nodes():
+        if gang.state is State.QUEUED and (gang.on_nodes() or gang.sent()):
             gang.flavor = self._loop.turns.flavor_of(gang)
         self._loop.rebook(gang)
 
@@ -107,11 +108,11 @@ class Reactions:
             pod = gang.pods.get(slot.pod)
             if pod is not None and pod.phase == "Succeeded":
                 slot.done = True
-            elif slot.pod not in living:
+            elif slot.pod not in living and not gang.is_leaving(slot.pod):
                 slot.pod, slot.empty_since = None, self._loop.now
                 slot.moved, slot.leaving = slot.moved or slot.leaving, False
                 self._loop.wake_at(gang, self._loop.now + gang.request.rules.recovery)
-            elif living[slot.pod].node and living[slot.pod].node != slot.node:
+            elif slot.pod in living and living[slot.pod].node and living[slot.pod].node != slot.node:
                 slot.node = living[slot.pod].node  # somebody else gave it a node
 
     def release(self, gang: Gang) -> None:
@@ -154,12 +155,15 @@ class Reactions:
     # -- states --------------------------------------------------------------------------------------------------
 
     def _queued(self, gang: Gang) -> None:
-        """A gang that was not told to start but has pods on nodes: somebody else, or we before a restart, did that."""
-        bound = gang.bound()
-        if not bound:
+        """A gang that was not told to start but has pods on nodes or on their way to one: somebody else, or we before a
+        restart, did that."""
+        sent = gang.sent()
+        there = [*gang.bound(), *sent]
+        if not there:
             return
         self._loop.turns.leave(gang.id, gang.request.queue)
-        gang.slots = seating.found(gang, bound)
+        gang.slots = seating.found(gang, there, self._book.board.draft(gang.request.topology).tree)
+        gang.asked |= {pod.key: self._loop.now for pod in sent}  # they are on their way, whoever sent them
         if gang.has(gang.counted()):
             self._loop.move(gang, Cause.FOUND_RUNNING, gang.request.rules.ready)
             self._holding(gang)
@@ -194,6 +198,8 @@ class Reactions:
         rules = gang.request.rules
         if gang.request.suspended:
             return self._leave(gang, Cause.SUSPENDED)
+        if is_drained(gang.request, self._book.queues):
+            return self._leave(gang, Cause.DRAINED)
         if rules.on_failure == "RestartGang" and any(pod.phase in _BROKEN for pod in gang.pods.values()):
             return self._leave(gang, Cause.POD_FAILED)
         if any(count >= self._loop.settings.bind_tries for count in gang.refused.values()):
@@ -204,10 +210,20 @@ class Reactions:
             return self._leave(gang, _TIMEOUTS[gang.state])
         if gang.state in STARTED and not gang.pods:
             return self._vanished(gang)
+        if self._is_to_start_over(gang):
+            return self._leave(gang, Cause.NODE_LOST)
         if not self._mending.mend(gang):
             return self._leave(gang, Cause.NODE_LOST)
         self._progress(gang)
         return None
+
+    def _is_to_start_over(self, gang: Gang) -> bool:
+        """Whether pods are on their way to a node that is gone, and their owner makes all of them anew: a Job counts
+        each pod that is deleted under it as a failure, and makes the next one only after a while. (K-068)"""
+        owned = gang.request.rules.enforcement == enforce.GATE and gang.owner
+        if not owned or gang.state is not State.BINDING:
+            return False
+        return any(slot.moved and slot.pod in gang.asked for slot in gang.every_slot())
 
     def _progress(self, gang: Gang) -> None:
         if gang.state not in HOLDING:

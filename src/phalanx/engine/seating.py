@@ -1,9 +1,13 @@
 """Who takes which place of a gang: by rank where ranks are counted, else in order."""
 
+from itertools import count
+
 from phalanx.engine import slots
 from phalanx.engine.gangs import Gang
 from phalanx.engine.slots import Slot
 from phalanx.model.pods import Pod
+from phalanx.model.request import Slice
+from phalanx.model.topology import Tree
 
 
 def assign(gang: Gang) -> None:
@@ -28,26 +32,54 @@ def _free(listed: list[Slot], pod: Pod, offset: int | None) -> Slot | None:
     return free[0] if free else None
 
 
-def found(gang: Gang, bound: list[Pod]) -> dict[str, list[Slot]]:
-    """Places for pods that are on nodes already, numbered by their ranks where these are counted."""
+def found(gang: Gang, there: list[Pod], tree: Tree) -> dict[str, list[Slot]]:
+    """Places for pods that are on nodes already or can go to one only, numbered by their ranks where these are counted,
+    else so that those of one slice are beside each other.
+
+    Those on nodes count as moved: nobody knows what the node was like when it was chosen, so whoever follows a pod that
+    leaves its place is given one anew."""
     offsets = slots.offsets(gang.request)
     made: dict[str, list[Slot]] = {}
-    for pod in bound:
-        if pod.pod_set is not None:
-            listed = made.setdefault(pod.pod_set, [])
-            ranked = pod.rank is not None and pod.pod_set in offsets
-            number = (pod.rank or 0) - offsets[pod.pod_set] if ranked else len(listed)
-            listed.append(Slot(pod.pod_set, number, pod.node, pod.key))
+    for pods in gang.request.root.pod_sets():
+        mine = [pod for pod in there if pod.pod_set == pods.name]
+        if pods.name in offsets and all(pod.rank is not None for pod in mine):
+            numbers = [((pod.rank or 0) - offsets[pods.name], pod) for pod in mine]
+        else:
+            numbers = _by_slice(mine, pods.slices, tree, 0)
+        if numbers:
+            made[pods.name] = [
+                Slot(pods.name, number, _home(pod), pod.key, moved=bool(pod.node)) for number, pod in numbers
+            ]
     return made
 
 
+def _home(pod: Pod) -> str:
+    return pod.node or pod.pinned
+
+
+def _by_slice(pods: list[Pod], layers: tuple[Slice, ...], tree: Tree, first: int) -> list[tuple[int, Pod]]:
+    """Pods numbered from ``first`` on: those of one domain together and from the start of a slice, whole ones first."""
+    if not layers:
+        return list(enumerate(pods, first))
+    size, found = layers[0].size, list[tuple[int, Pod]]()
+    domains: dict[tuple[str, ...], list[Pod]] = {}
+    for pod in pods:
+        path = tree.paths[tree.index[_home(pod)]] if _home(pod) in tree.index else ()
+        domains.setdefault(path[: layers[0].level], []).append(pod)
+    for domain in sorted(domains, key=lambda one: (len(domains[one]) % size, one)):
+        found += _by_slice(domains[domain], layers[1:], tree, first)
+        first = (found[-1][0] // size + 1) * size
+    return found
+
+
 def number(gang: Gang, pod: Pod, more: list[Slot]) -> int:
-    """The number of a new place: that of the pod's rank where ranks are counted, else the next one."""
+    """The number of a new place: that of the pod's rank where ranks are counted, else the first that nobody has: so
+    a slice that was begun is filled before another one is."""
     offsets = slots.offsets(gang.request)
     if pod.rank is not None and pod.pod_set in offsets:
         return pod.rank - offsets[pod.pod_set]
-    numbers = [slot.number for slot in (*gang.slots.get(pod.pod_set or "", ()), *more) if slot.pod_set == pod.pod_set]
-    return max(numbers, default=-1) + 1
+    taken = {slot.number for slot in (*gang.slots.get(pod.pod_set or "", ()), *more) if slot.pod_set == pod.pod_set}
+    return next(number for number in count() if number not in taken)
 
 
 def is_due(gang: Gang, pod: Pod, now: float, again: float) -> bool:

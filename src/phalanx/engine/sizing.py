@@ -16,6 +16,9 @@ class Seen:
 
 def sized(request: Request, seen: Mapping[str, Seen]) -> Request | Missing:
     """The request with the pods that exist; the group that lacks some when they do not suffice. (W-133, M-022)"""
+    lacking = next((one for one in request.missing if one.groups), None)
+    if lacking is not None:  # no pods that exist can stand for a group that does not
+        return lacking
     root = _group(request.root, seen)
     if isinstance(root, Missing):
         return root

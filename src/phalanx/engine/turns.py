@@ -9,14 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phalanx.engine.book import Book
-from phalanx.engine.gangs import Gang
+from phalanx.engine.gangs import HOLDING, Gang
 from phalanx.engine.lifecycle import State
 from phalanx.model.decision import Placed
 from phalanx.model.nodes import Node, PodShape
 from phalanx.model.queues import Flavor
-from phalanx.model.reasons import Reason, Why
+from phalanx.model.reasons import Closed, ClosedQueue, Reason, Why
 from phalanx.model.request import Group, PodSet, Request
 from phalanx.order import flavors, quota, sequence
+from phalanx.order.admission import closed, is_drained
 from phalanx.order.conditions import conditions
 from phalanx.order.lines import Lines
 from phalanx.order.quota import Counts, Short
@@ -24,6 +25,8 @@ from phalanx.order.sequence import Ageing, Entry
 from phalanx.order.usage import Usage
 from phalanx.order.waiting import Hints, Waiting
 from phalanx.place import room
+
+_OUT_OF_LINE = (Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF)
 
 
 @dataclass(slots=True)
@@ -48,6 +51,12 @@ class Turns:
         self._eased: set[str] = set()
         self._queues, self._changed = book.queues, False
         self._stirred: set[str] = set()  # queues whose head may have changed
+        self._just_came: set[str] = set()  # who was in nobody's way before this look
+
+    @property
+    def stirred(self) -> bool:
+        """Whether the head of a queue may have changed since those who are behind were looked at."""
+        return bool(self._stirred)
 
     @property
     def looked(self) -> int:
@@ -71,19 +80,27 @@ class Turns:
             self._lines.remove(name)
             self._stirred.add(queue)
 
-    def sleep(self, gang: Gang, wanted: Request, whys: Sequence[Why]) -> None:
-        """The gang was looked at and waits for these."""
+    def sleep(self, gang: Gang, wanted: Request, reasons: Sequence[Reason]) -> None:
+        """The gang was looked at and waits for these. Who waits for nothing that others hold stands in nobody's way."""
         tried = flavors.flavors(self._book.queues.named(gang.request.queue), self._book.queues)
         line = quota.line(gang.request.queue, self._book.queues)
+        whys = [reason.type for reason in reasons]
         self._waiting.add(gang.id, wanted, *whys, flavors=tried, line=line, at=gang.not_before)
-        if set(whys) & {Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF}:
+        if any(reason.type in _OUT_OF_LINE or reason.queue is not None for reason in reasons):
             self._lines.remove(gang.id)
+            if gang.id not in self._just_came:
+                self._stirred.add(gang.request.queue)
+        elif gang.id in self._lines and self._lines.add(_entry(gang, reasons[-1])):
+            self._stirred.add(gang.request.queue)
 
     def follow_queues(self) -> None:
-        """The use of every queue is counted in those that stand above it now."""
+        """The use of every queue is counted in those that stand above it now; who has to leave one is looked at."""
         if self._book.queues is not self._queues:
             self._queues, self._changed = self._book.queues, True
             self.usage.under(self._queues)
+            for gang in self._book.gangs.values():
+                if gang.state in HOLDING and is_drained(gang.request, self._queues):
+                    self._book.touched[gang.id] = None
 
     # -- who is next ---------------------------------------------------------------------------------------------
 
@@ -94,10 +111,11 @@ class Turns:
         hints = Hints(now, self._book.freed, taken, sorted(self._eased), sorted(names), due, changed)
         self._eased, self._stirred = set(), set()
         found = [self._book.gangs[name] for name in self._waiting.awake(hints, self._most)]
+        self._just_came = {gang.id for gang in found if gang.id not in self._lines}
         for gang in found:
             if gang.state is State.QUEUED:
-                self._lines.add(self._entry(gang))
-        entries = [self._entry(gang) for gang in found]
+                self._lines.add(_entry(gang, gang.reason))
+        entries = [_entry(gang, gang.reason) for gang in found]
         yield from self._urgent_first(entries, now)
 
     def _urgent_first(self, entries: list[Entry], now: float) -> Iterator[Gang]:
@@ -117,14 +135,14 @@ class Turns:
     def _blocker(self, queue: str, now: float) -> str | None:
         return self._lines.blocker(queue, self._book.queues, now, self._patience)
 
-    def _entry(self, gang: Gang) -> Entry:
-        able = gang.reason is None or gang.reason.type not in (Why.TOO_LARGE, Why.NO_MATCHING_NODES)
-        return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, able)
-
     def _most(self, shape: PodShape, topology: str | None, level: int) -> int:
         return room.most(self._book.board.draft(topology), shape, level)
 
     # -- may they ------------------------------------------------------------------------------------------------
+
+    def closed(self, request: Request) -> ClosedQueue | None:
+        """What keeps a request out of its queue, whatever is free; None: it is open."""
+        return closed(request, self._book.queues)
 
     def ways(self, request: Request) -> Iterator[tuple[Flavor | None, Request | Short]]:
         """What may be tried, in order: the request on each flavor of its queue, or what that flavor is short of."""
@@ -159,16 +177,22 @@ class Turns:
         ``new``: how many of each set are not booked already. A place that is moved takes no more than it did.
         """
         queues = self._book.queues
-        if quota.over(gang.request.queue, gang.flavor, self.usage, quota.amounts(gang.request, new), queues):
+        if not self.has_quota(gang, new):
             return None
         tried = flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request))
         own = next((one for one in tried if one is not None and one.name == gang.flavor), None)
         return flavors.applied(wanted, own)
 
+    def has_quota(self, gang: Gang, new: Mapping[str, int]) -> bool:
+        """Whether the queue of a gang that runs may take so many more pods of each set, on the flavor it has."""
+        amounts = quota.amounts(gang.request, new)
+        return not quota.over(gang.request.queue, gang.flavor, self.usage, amounts, self._book.queues)
+
     def flavor_of(self, gang: Gang) -> str | None:
         """The flavor that a gang which runs already must have been given: that of most of its nodes."""
         queues = self._book.queues
-        nodes = [self._book.nodes[pod.node] for pod in gang.on_nodes()]
+        homes = [*(pod.node for pod in gang.on_nodes()), *(pod.pinned for pod in gang.sent())]
+        nodes = [self._book.nodes[name] for name in homes if name in self._book.nodes]
         tried = flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request))
         found = {one.name: sum(_is_of(node, one) for node in nodes) for one in tried if one is not None}
         most = max(found.values(), default=0)
@@ -222,3 +246,15 @@ def _fewest(pods: PodSet) -> PodSet:
 
 def over_quota(request: Request) -> Reason:
     return Reason(Why.OVER_QUOTA, request.root.name, "cluster", sum(p.min_count for p in request.root.pod_sets()))
+
+
+def shut_out(request: Request, queue: ClosedQueue) -> Reason:
+    """The reason of those whose queue is closed to them."""
+    why = Why.SUSPENDED if queue.why is Closed.HELD else Why.OVER_QUOTA
+    return replace(over_quota(request), type=why, queue=queue)
+
+
+def _entry(gang: Gang, reason: Reason | None) -> Entry:
+    """A gang in line. Whom no departure of others can help may be passed, however long it waits."""
+    able = reason is None or reason.type not in (Why.TOO_LARGE, Why.NO_MATCHING_NODES)
+    return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, able)

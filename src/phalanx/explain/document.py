@@ -6,7 +6,7 @@ from typing import Any
 from phalanx.explain import text
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem, shown
-from phalanx.model.reasons import DomainEvidence, Reason, WayOut
+from phalanx.model.reasons import ClosedQueue, DomainEvidence, Reason, WayOut
 from phalanx.model.request import PodSet, Request
 
 SCHEMA = "phalanx.dev/decisions/v1"
@@ -68,7 +68,12 @@ def reason(why: Reason) -> dict[str, Any]:
         "nodesSeen": why.nodes_seen,
         "podsSeen": why.pods_seen,
         "helpedBy": list(why.helped_by),
+        "queue": None if why.queue is None else _queue(why.queue),
     }
+
+
+def _queue(one: ClosedQueue) -> dict[str, Any]:
+    return {"name": one.name, "why": str(one.why), "known": list(one.known)}
 
 
 def _where(decided: Decision) -> dict[str, Any]:

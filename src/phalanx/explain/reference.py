@@ -7,12 +7,11 @@ python -m phalanx.explain.reference --check docs/reasons.md    exit code 1 when 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import fill
 
-from phalanx.explain import text
+from phalanx.explain import generated, text
 from phalanx.model.decision import Waiting
-from phalanx.model.reasons import DomainEvidence, Obstacle, Reason, WayOut, Why
+from phalanx.model.reasons import Closed, ClosedQueue, DomainEvidence, Obstacle, Reason, WayOut, Why
 from phalanx.model.request import Group, Request
 
 WIDTH = 110
@@ -93,10 +92,19 @@ CATALOGUE = (
     ),
     Entry(
         Why.OVER_QUOTA,
-        "The queue may not take more. Room was not looked for.",
-        "The queue's figures and who holds them.",
-        "Wait until others in the queue end, use another queue, or ask for a larger quota.",
-        Reason(Why.OVER_QUOTA, "workers", "cluster", 10),
+        "The queue may not take more; or it may not take this gang at all, because no queue has that name, because "
+        "it is for other namespaces or, in Kueue, because a level is asked for and none of its flavors has a "
+        "topology. Room was not looked for.",
+        "The queue's figures and who holds them, or its name and those of the queues there are.",
+        "Wait until others in the queue end, use another queue, or ask for a larger quota. A gang whose queue is made "
+        "later starts then.",
+        Reason(
+            Why.OVER_QUOTA,
+            "workers",
+            "cluster",
+            10,
+            queue=ClosedQueue("research", Closed.MISSING, ("default", "research-a", "research-b")),
+        ),
     ),
     Entry(
         Why.BEHIND_OTHERS,
@@ -129,9 +137,9 @@ CATALOGUE = (
     ),
     Entry(
         Why.SUSPENDED,
-        "Its owner or its spec says: not now.",
-        "Nothing else; it was not looked at.",
-        "Resume it.",
+        "Its owner or its spec says: not now. Or its queue does: it is on hold, or drained.",
+        "The queue, if it is that; nothing else: it was not looked at.",
+        "Resume it, or the queue.",
         Reason(Why.SUSPENDED, "workers", "cluster", 0),
     ),
 )
@@ -157,14 +165,7 @@ def _lower(sentence: str) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Prints the page; with ``--check FILE`` compares it instead."""
-    if list(arguments[:1]) != ["--check"]:
-        print(page(), end="")
-        return 0
-    path = Path(arguments[1])
-    if path.is_file() and path.read_text(encoding="utf-8") == page():
-        return 0
-    print(f"{path} is out of date: python -m phalanx.explain.reference > {path}", file=sys.stderr)
-    return 1
+    return generated.main("phalanx.explain.reference", page(), arguments)
 
 
 if __name__ == "__main__":

@@ -108,6 +108,8 @@ def _depths(root: Group) -> dict[str, int]:
 
 def cause(reason: Reason) -> str:
     """Who needs what, what is there and what is missing, as one sentence without its full stop."""
+    if reason.queue is not None:
+        return f"{_needs(reason)}; {words.closed(reason.queue)}"
     match reason.type:
         case Why.NO_MATCHING_NODES:
             return f"{_needs(reason)}; none of {words.nodes(reason.nodes_seen)} admits them{_why(reason)}"

@@ -1,8 +1,9 @@
 """Small pieces of sentences: domains, counts, obstacles, changes."""
 
-from phalanx.model.reasons import DomainEvidence, Obstacle, WayOut
+from phalanx.model.reasons import Closed, ClosedQueue, DomainEvidence, Obstacle, WayOut
 
 OBSTACLES_MAX = 3  # named in one line; the rest is in the JSON
+QUEUES_MAX = 8  # likewise
 
 
 def place(domain: tuple[str, ...]) -> str:
@@ -51,6 +52,24 @@ def obstacles(seen: DomainEvidence) -> str:
     if seen.obstacles:
         return ", ".join(obstacle(one) for one in seen.obstacles[:OBSTACLES_MAX])
     return f"{short(seen.limits[0])} runs out" if seen.limits else ""
+
+
+def closed(queue: ClosedQueue) -> str:
+    """``queue "x" is not there; there are: a, b``"""
+    match queue.why:
+        case Closed.MISSING:
+            return f'queue "{queue.name}" is not there; there are: {_some(queue.known)}'
+        case Closed.NAMESPACE:
+            return f'queue "{queue.name}" is for other namespaces; open to this one: {_some(queue.known)}'
+        case Closed.HELD:
+            return f'queue "{queue.name}" is on hold'
+        case Closed.NO_TOPOLOGY:
+            return f'a level is asked for, and no flavor of queue "{queue.name}" has a topology'
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - QUEUES_MAX} more" if len(names) > QUEUES_MAX else ""
+    return f"{', '.join(names[:QUEUES_MAX]) or 'none'}{more}"
 
 
 def in_brackets(text: str) -> str:

@@ -4,6 +4,7 @@ The world carries them out in the order given, as far as they concern the same g
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from phalanx.model.nodes import Pairs
 from phalanx.model.pods import PodKey
@@ -73,4 +74,20 @@ class Report:
     at: float = 0.0
 
 
-Effect = Bind | Ungate | Prepare | Resume | Suspend | Evict | Report
+class Topic(StrEnum):
+    """What a notice is about."""
+
+    FOREIGN_PODS = "ForeignPods"  # pods of nobody we know, on a node of a topology that gangs use (K-069)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the people of the cluster should know, told once: an event on an object. ``names``: who it is about."""
+
+    about: str  # Node/n1
+    topic: Topic
+    names: tuple[str, ...] = ()
+
+
+Act = Bind | Ungate | Prepare | Resume | Suspend | Evict  # to be carried out for a gang
+Effect = Act | Report | Notice

@@ -7,6 +7,7 @@ its node is gone.
 from dataclasses import dataclass
 from enum import Enum
 
+from phalanx.model.daemons import DaemonSet
 from phalanx.model.nodes import Node
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.queues import Queues
@@ -36,6 +37,13 @@ class QueuesSeen:
     """All queues and flavors there are."""
 
     queues: Queues
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonSetsSeen:
+    """All DaemonSets there are."""
+
+    daemon_sets: tuple[DaemonSet, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +92,15 @@ class BindAnswered:
     answer: Answer
 
 
-Event = NodeSeen | NodeGone | TopologiesSeen | QueuesSeen | GangSeen | GangGone | PodSeen | PodGone | BindAnswered
+Event = (
+    NodeSeen
+    | NodeGone
+    | TopologiesSeen
+    | QueuesSeen
+    | DaemonSetsSeen
+    | GangSeen
+    | GangGone
+    | PodSeen
+    | PodGone
+    | BindAnswered
+)

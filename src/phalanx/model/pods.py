@@ -37,7 +37,9 @@ class Pod:
     ready: bool = False
     leaving: bool = False  # it is being deleted, and holds its place until it is gone
     gated: bool = False
-    daemon: bool = False  # made for its node by a DaemonSet
+    pinned: str = ""  # the one node it may go to since our gate is off; empty for pods that were never gated
+    daemon: bool = False  # made for its node: by a DaemonSet, or by the kubelet itself
+    daemon_set: str = ""  # the DaemonSet that made it, ``namespace/name``
 
     @property
     def node(self) -> str:

@@ -87,11 +87,15 @@ class LocalName:
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """All queues and flavors there are, and the local names of queues by (namespace, name)."""
+    """All queues and flavors there are, and the local names of queues by (namespace, name).
+
+    ``namespaces``: the labels of each. A namespace that is not among them may use only queues that are open to all.
+    """
 
     queues: Mapping[str, Queue] = field(default_factory=dict)
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
     local_names: Mapping[tuple[str, str], LocalName] = field(default_factory=dict)
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def named(self, name: str) -> Queue | None:
         """The queue of this name. ``default`` is there even if nobody made it, without limits (X-02)."""

@@ -46,6 +46,24 @@ class DomainEvidence:
     limits: tuple[str, ...] = ()
 
 
+class Closed(StrEnum):
+    """What keeps a request out of a queue, whatever is free and whatever is used."""
+
+    MISSING = "missing"  # no queue has this name
+    HELD = "held"  # it is on hold, or is being drained
+    NAMESPACE = "namespace"  # it is for other namespaces
+    NO_TOPOLOGY = "noTopology"  # a level is asked for, and none of its flavors has a topology
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedQueue:
+    """A queue that lets a request in at no price. ``known``: the names that would do instead: queues, or none."""
+
+    name: str
+    why: Closed
+    known: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """One dominant reason with its evidence.
@@ -54,6 +72,7 @@ class Reason:
     ``together``: each part fits by itself and they do not fit at once; ``parts`` says where each would.
     ``wider``: the best domain of the narrowest wider level that counts enough room; ``wider_level`` is its level.
     ``helped_by``: which kinds of event could change the answer.
+    ``queue``: the queue that is closed to it, where that is the reason (OverQuota, Suspended).
     """
 
     type: Why
@@ -69,6 +88,7 @@ class Reason:
     wider: DomainEvidence | None = None
     wider_level: str = ""
     helped_by: tuple[str, ...] = ()
+    queue: ClosedQueue | None = None
 
     @property
     def best(self) -> DomainEvidence | None:

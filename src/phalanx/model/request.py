@@ -80,11 +80,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A group of which fewer pods exist than must start together."""
+    """A group of which fewer pods exist than must start together. ``groups``: groups are counted in it, not pods."""
 
     group: str
     needed: int
     seen: int
+    groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class Request:
     topology: str | None = None  # None: the cluster has none, only level 0 and the node exist
     unit: str | None = None  # under policy Basic: which independent part this is
     queue: str = "default"
+    local_queue: str | None = None  # what its namespace calls that queue, where it named it so (Kueue's LocalQueue)
     priority: int = 0
     suspended: bool = False  # its owner or spec says: not now
     missing: tuple[Missing, ...] = ()  # pods that must exist first, where nothing but the pods tells their shape

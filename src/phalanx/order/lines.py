@@ -32,11 +32,16 @@ class Lines:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
-    def add(self, entry: Entry) -> None:
-        """Puts it in line; whoever stood there under its id is replaced."""
+    def add(self, entry: Entry) -> bool:
+        """Puts it in line; whoever stood there under its id is replaced. Whether that changed anything."""
+        if self._entries.get(entry.id) == entry:
+            return False
         self.remove(entry.id)
         self._entries[entry.id] = entry
         line = self._lines.setdefault(entry.queue, _Line())
@@ -44,6 +49,7 @@ class Lines:
         insort(line.by_priority, (-entry.priority, entry.since, entry.id))
         if entry.able:
             insort(line.able, (entry.since, entry.id))
+        return True
 
     def remove(self, name: str) -> None:
         """Takes it out of line; one that is not there is no mistake."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.matching import selects
 from phalanx.model.nodes import NodeFilter, PodShape, PodTerm, SpreadRule, Toleration
 from phalanx.model.request import PodSet
 from phalanx.place import filters
 from phalanx.place.draft import Draft
-from phalanx.place.pods import selects
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

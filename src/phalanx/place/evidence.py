@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.matching import selects
 from phalanx.model.nodes import LabelSelector, PodShape
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import DomainEvidence, Obstacle, Reason, Why
 from phalanx.model.request import Group, PodSet, Request, Spread
 from phalanx.place import between, build, filters, fit, solve, verdicts
 from phalanx.place.draft import TOTAL_MAX, Draft, Shape
-from phalanx.place.pods import selects
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -4,11 +4,11 @@ The loops here run over requirements, distinct label values and distinct taint l
 arrays. What each rule means is rule 9 of ``docs/semantics.md``.
 """
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from phalanx.model.matching import beyond
 from phalanx.model.nodes import NodeFilter, Requirement, Taint, Term, Toleration
 from phalanx.model.topology import Flags, Ints
 from phalanx.place.nodetable import Column, NodeTable, any_of
@@ -17,8 +17,6 @@ HARD = ("NoSchedule", "NoExecute")
 SOFT = ("PreferNoSchedule",)
 NOTHING = "a term without requirements"  # the obstacle of an affinity that no node can satisfy
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_INT64 = range(-(2**63), 2**63)  # Kubernetes reads the labels of Gt and Lt as 64-bit integers and rejects the rest
 _SHOWN_MAX = 3  # values spelled out in an obstacle; a list of 500 host names helps nobody
 
 
@@ -79,23 +77,6 @@ def holds(column: Column, requirement: Requirement) -> Flags:
         case "Gt" | "Lt":
             return column.where([code for code, text in enumerate(column.values) if beyond(requirement, text)])
     return np.zeros(len(column.codes), bool)
-
-
-def beyond(requirement: Requirement, text: str) -> bool:
-    """Whether a label value lies on the right side of the bound of Gt or Lt; only integers lie anywhere."""
-    if len(requirement.values) != 1:
-        return False
-    number, bound = _whole(text), _whole(requirement.values[0])
-    if number is None or bound is None:
-        return False
-    return number > bound if requirement.operator == "Gt" else number < bound
-
-
-def _whole(text: str) -> int | None:
-    if _WHOLE.fullmatch(text) is None or len(text) > 63:  # no label value is longer
-        return None
-    number = int(text)
-    return number if number in _INT64 else None
 
 
 def _any_term(table: NodeTable, terms: Sequence[Term]) -> Flags:

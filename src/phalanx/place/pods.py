@@ -13,12 +13,13 @@ Rows and kinds are handed on when their pods leave, so a gang that comes and goe
 that of the cluster.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from phalanx.model.nodes import LabelSelector, Pairs, PodShape, PodTerm, Requirement, RunningPod
+from phalanx.model.matching import selects
+from phalanx.model.nodes import LabelSelector, Pairs, PodShape, PodTerm, RunningPod
 from phalanx.model.topology import Flags, Ints
 from phalanx.place import filters
 from phalanx.place.nodetable import ABSENT, Column, NodeTable
@@ -30,30 +31,6 @@ _Wanted = tuple[LabelSelector, Namespaces]
 NOWHERE = -1  # the position of a free row, and of a pod whose node is not in the table
 MASKS_MAX = 256  # remembered selectors; at 50,000 pods 13 MB. The one made first goes first
 ROWS_MIN = 16  # arrays double from here
-
-
-def selects(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Whether a selector means a pod with these labels. An empty selector means every pod."""
-    return (
-        not selector.matches_nothing
-        and all(labels.get(key) == value for key, value in selector.labels)
-        and all(_satisfies(labels.get(wish.key), wish) for wish in selector.requirements)
-    )
-
-
-def _satisfies(value: str | None, requirement: Requirement) -> bool:
-    match requirement.operator:
-        case "In":
-            return value in requirement.values
-        case "NotIn":
-            return value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            return value is not None and filters.beyond(requirement, value)
-    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,11 @@ def commit(draft: Draft, answer: Answer) -> None:
         draft.take(entry.shape, entry.nodes, entry.counts)
 
 
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many levels two nodes have in common."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))
+
+
 def describe(draft: Draft, search: Search, built: Built, found: Found) -> Placement:
     """The placement in names."""
     tree = draft.tree
@@ -88,7 +93,7 @@ def describe(draft: Draft, search: Search, built: Built, found: Found) -> Placem
         used = [counts[s.name][0] for s in group.pod_sets() if s.name in counts]
         if used:
             first, last = min(int(n[0]) for n in used), max(int(n[-1]) for n in used)
-            level = next(at for at in range(tree.host, -1, -1) if tree.domain[at][first] == tree.domain[at][last])
+            level = _shared(tree.paths[first], tree.paths[last])
             if not tree.inside[first] or not tree.inside[last]:
                 level = 0  # a node outside the topology is in no domain that has a name
             domains[group.name] = tree.paths[first][:level]

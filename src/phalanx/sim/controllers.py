@@ -3,6 +3,7 @@
 from collections import Counter
 from random import Random
 
+from phalanx.model.daemons import DaemonSet
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.request import PodSet
 from phalanx.sim.agenda import Agenda
@@ -50,6 +51,16 @@ class Controllers:
             gang.held = False
             self.make_all(name)
 
+    def follow_size(self, name: str) -> None:
+        """The gang was made larger or smaller: pods come or go, those of the highest ranks."""
+        gang = self._truth.gangs[name]
+        (pods,) = gang.request.root.pod_sets()
+        for pod in self._truth.members(name):
+            if pod.rank is not None and pod.rank >= pods.count:
+                self.delete(pod.key)
+        if not gang.held:
+            self.make_all(name)
+
     def end(self, name: str, how: str) -> None:
         """The gang is over, by itself or by its user; its pods go with it."""
         if self._truth.gangs[name].ended:
@@ -67,7 +78,7 @@ class Controllers:
     def _make(self, name: str, pods: PodSet, rank: int) -> None:
         gang = self._truth.gangs[name]
         taken = any((pod.pod_set, pod.rank) == (pods.name, rank) and pod.phase != "Failed" for pod in self._pods(name))
-        if not (gang.ended or gang.held or taken):
+        if not (gang.ended or gang.held or taken or self._is_surplus(name, rank)):
             self._truth.make_pod(name, self._name(name, pods, rank), pods.shape, pods.name, rank)
 
     def _name(self, gang: str, pods: PodSet, rank: int) -> str:
@@ -100,13 +111,34 @@ class Controllers:
     def _replace(self, pod: Pod) -> None:
         assert pod.gang is not None and pod.rank is not None
         sets = {one.name: one for one in self._truth.gangs[pod.gang].request.root.pod_sets()}
-        self._make_later(pod.gang, sets[pod.pod_set or ""], pod.rank)
+        if not self._is_surplus(pod.gang, pod.rank):
+            self._make_later(pod.gang, sets[pod.pod_set or ""], pod.rank)
         self._watch_completeness(pod.gang)
 
+    def _is_surplus(self, gang: str, rank: int) -> bool:
+        """Whether a gang has become smaller, and does without a pod of this rank."""
+        members = self._truth.gangs[gang].request.root.members
+        return len(members) == 1 and isinstance(members[0], PodSet) and rank >= members[0].count
+
+    # ------------------------------------------------------------------------------------------- daemons
+
+    def make_daemons(self, node: str) -> None:
+        """Every DaemonSet brings its pod to a node that came, each after a moment of its own."""
+        for one in self._truth.daemon_sets:
+            self._agenda.after(
+                self._chance.uniform(0, self._faults.delays.make),
+                lambda one=one: self._make_daemon(one, node),  # type: ignore[misc]
+            )
+
+    def _make_daemon(self, one: DaemonSet, node: str) -> None:
+        there = any(pod.daemon_set == one.id for pod in self._truth.on_node(node))
+        if node in self._truth.nodes and not there:
+            self._truth.make_pod(None, f"{one.name}-{node}", one.shape, None, None, node, one.id)
+
     def lose(self, key: PodKey) -> None:
-        """The pod and its node are no more."""
+        """The pod and its node are no more. What has succeeded is counted, and stays so."""
         pod = self._truth.pods.get(key)
-        if pod is not None:
+        if pod is not None and pod.phase != "Succeeded":
             self.note_loss(pod)
             self.remove(key)
 
@@ -157,10 +189,34 @@ class Controllers:
     def _finish(self, name: str, since: float) -> None:
         if self._complete_since.get(name) != since or self._truth.gangs[name].ended:
             return
+        gang = self._truth.gangs[name]
         for pod in self._pods(name):
-            if pod.holds and not pod.leaving:
-                self._truth.change_pod(pod.key, phase="Succeeded", ready=False)
-        self._agenda.after(self._chance.uniform(0, self._faults.delays.make), lambda: self.end(name, "finished"))
+            if gang.staggered:
+                self._succeed_later(pod.key, self._chance.uniform(0, gang.staggered))
+            else:
+                self._succeed(pod.key)
+        over = gang.staggered + self._chance.uniform(0, self._faults.delays.make)
+        self._agenda.after(over, lambda: self._end_if_done(name, since))
+
+    def _succeed_later(self, key: PodKey, seconds: float) -> None:
+        self._agenda.after(seconds, lambda: self._succeed(key))
+
+    def _succeed(self, key: PodKey) -> None:
+        pod = self._truth.pods.get(key)
+        if pod is not None and pod.ready and not pod.leaving:
+            self._truth.change_pod(key, phase="Succeeded", ready=False)
+
+    def _end_if_done(self, name: str, since: float) -> None:
+        """One that lost a pod while others succeeded goes on from there, and is looked at again when it is whole."""
+        if self._complete_since.get(name) == since:
+            for pod in self._pods(name):
+                self._succeed(pod.key)
+            self.end(name, "finished")
+
+    def came_too_late(self, node: str, how: Bound) -> bool:
+        """Whether a node is too full since a pod of no gang came there of which the engine had not heard when it chose.
+        Its kubelet refuses the pod then. Where the engine knew, the pod is let in, to be seen by the invariants."""
+        return bool(self._truth.strangers(node) - how.strangers) and self._truth.is_overfull(node)
 
     # -------------------------------------------------------------------------- the scheduler beside ours
 
@@ -178,9 +234,7 @@ class Controllers:
         else:
             del self._pinned[key]
             self._truth.bind(key, node, how)
-            self.was_bound(key)
-
-    def bind_all_pinned(self) -> None:
-        """What can be bound is bound now: a change of leaders takes longer than that."""
-        for key in list(self._pinned):
-            self._bind_pinned(key)
+            if self.came_too_late(node, how):
+                self.fail(key)
+            else:
+                self.was_bound(key)

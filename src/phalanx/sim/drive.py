@@ -1,24 +1,29 @@
-"""The short way through a trace: nothing fails and everything takes effect at once, so that months pass in a minute.
+"""The short way through a trace: everything takes effect at once, so that months pass in a minute.
 
 The engine is the real one and is told and asked as in any world: events in, effects out. Only the world is short: a
-bind is answered in the moment it is asked for, a bound pod runs, and a gang ends ``duration`` after it has its pods.
+bind is answered in the moment it is asked for, a bound pod runs, and a gang ends ``duration`` after it has its minimum.
+What breaks, if anything is to, is drawn by ``breakage``. A gang that falls below its minimum begins again.
 """
 
 import heapq
 import itertools
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from phalanx.engine.engine import Engine
 from phalanx.model import effects, events
-from phalanx.model.nodes import RunningPod
+from phalanx.model.nodes import Node, RunningPod
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.request import PodSet, Request
 from phalanx.model.resources import NANO
 from phalanx.model.snapshot import Snapshot
+from phalanx.sim import queueing
+from phalanx.sim.breakage import LEVELS, NONE, Luck
 from phalanx.sim.journal import Journal
+from phalanx.sim.minimum import whole
 from phalanx.sim.submission import Submission
 
 Tell = Callable[[int], None]  # how many gangs are done
@@ -44,17 +49,19 @@ def drive(
     seed: int = 0,
     tell: Tell | None = None,
     clock: Clock = time.perf_counter,
+    faults: str = NONE,
 ) -> None:
     """Runs a trace to its end, or until nothing moves any more. ``given`` is in order of time.
 
     ``clock`` times the steps for the journal; nothing that is decided hangs on it.
     """
-    world = _World(engine, journal, random.Random(f"{seed}:jitter"), clock)
-    world.settle([*_beginning(snapshot)], 0.0)
+    luck = Luck(LEVELS[faults], len(snapshot.nodes), seed)
+    world = _World(engine, journal, random.Random(f"{seed}:jitter"), clock, snapshot, luck)
+    world.settle([*_beginning(replace(snapshot, queues=queueing.for_all(snapshot.queues, given)))], 0.0)
     waiting, idle, again = iter([*given, None]), 0, 0
     coming = next(waiting)
     while (now := world.next(None if coming is None else coming.at)) is not None and idle < IDLE_MAX:
-        before, told = world.now, list(world.ended(now))
+        before, told = world.now, [*world.ended(now), *world.broken(now)]
         while coming is not None and coming.at <= now:
             told += world.arrived(coming)
             coming = next(waiting)
@@ -73,24 +80,39 @@ def _beginning(snapshot: Snapshot) -> Iterable[events.Event]:
     for node in snapshot.nodes:
         yield events.NodeSeen(node)
     for pod in snapshot.pods:
-        key = PodKey(pod.namespace, pod.name, f"{pod.namespace}/{pod.name}")
-        yield events.PodSeen(Pod(key, replace(pod, gang=None), phase="Running", ready=True))
+        yield events.PodSeen(_stranger(pod))
+
+
+def _stranger(pod: RunningPod) -> Pod:
+    """A pod that was there before."""
+    key = PodKey(pod.namespace, pod.name, f"{pod.namespace}/{pod.name}")
+    return Pod(key, replace(pod, gang=None), phase="Running", ready=True)
 
 
 class _World:
     """The pods there are, and the ends that will come."""
 
-    def __init__(self, engine: Engine, journal: Journal, chance: random.Random, clock: Clock) -> None:
-        self.engine, self.journal, self.chance, self.clock = engine, journal, chance, clock
+    def __init__(
+        self, engine: Engine, journal: Journal, chance: random.Random, clock: Clock, snapshot: Snapshot, luck: Luck
+    ) -> None:
+        self.engine, self.journal, self.chance, self.clock, self.luck = engine, journal, chance, clock, luck
+        self.nodes = {node.name: node for node in snapshot.nodes}
+        self.strangers = [_stranger(pod) for pod in snapshot.pods]
         self.gangs: dict[str, _Gang] = {}
         self.ends: list[tuple[float, int, str, int]] = []  # when, sequence, gang, epoch
+        self.failures: list[tuple[float, int, str, int]] = []  # of a pod, told in the same way
+        self.away: list[tuple[float, int, Node]] = []  # when it is back
         self.sequence = itertools.count()
         self.now = 0.0
         self.done = 0
 
     def next(self, arrival: float | None) -> float | None:
-        """When something happens: an arrival, an end, or a time the engine asked for; None when nothing will."""
-        moments = [arrival, self.ends[0][0] if self.ends else None, self.engine.next_at]
+        """When something happens: an arrival, an end, a fault, or a time the engine asked for; None when nothing will.
+        Nodes are lost only while something runs or is to come, else there would be no end of it."""
+        moments = [arrival, self.engine.next_at]
+        moments += [heap[0][0] for heap in (self.ends, self.failures, self.away) if heap]
+        if self.ends or arrival is not None:
+            moments.append(self.luck.next_loss)
         known = [moment for moment in moments if moment is not None]
         return max(self.now, min(known)) if known else None
 
@@ -147,12 +169,64 @@ class _World:
             yield events.PodGone(key)
         yield events.GangGone(name)
 
+    # -- what breaks ---------------------------------------------------------------------------------------------
+
+    def broken(self, now: float) -> Iterator[events.Event]:
+        while self.away and self.away[0][0] <= now:
+            yield from self.back(heapq.heappop(self.away)[2])
+        if self.luck.next_loss is not None and self.luck.next_loss <= now and len(self.nodes) > 1:
+            yield from self.lose(now)
+        while self.failures and self.failures[0][0] <= now:
+            at, _, name, epoch = heapq.heappop(self.failures)
+            gang = self.gangs.get(name)
+            if gang is not None and gang.running and gang.epoch == epoch:
+                yield from self.failed(at, gang)
+
+    def lose(self, now: float) -> Iterator[events.Event]:
+        """A node is gone with its pods; their controllers make others."""
+        name, until = self.luck.loss(now, sorted(self.nodes))
+        heapq.heappush(self.away, (until, next(self.sequence), self.nodes.pop(name)))
+        self.journal.room.set_there(name, False)
+        yield events.NodeGone(name)
+        yield from (events.PodGone(pod.key) for pod in self.strangers if pod.node == name)
+        for gang in list(self.gangs.values()):
+            for pod in [pod for pod in gang.pods.values() if pod.node == name]:
+                yield events.PodGone(pod.key)
+                yield from self.gave_up(now, gang, pod)
+
+    def back(self, node: Node) -> Iterator[events.Event]:
+        self.nodes[node.name] = node
+        self.journal.room.set_there(node.name, True)
+        yield events.NodeSeen(node)
+        yield from (events.PodSeen(pod) for pod in self.strangers if pod.node == node.name)
+
+    def failed(self, now: float, gang: _Gang) -> Iterator[events.Event]:
+        on_nodes = [pod for pod in gang.pods.values() if pod.node]
+        pod = on_nodes[self.luck.which(len(on_nodes))]
+        yield events.PodSeen(replace(pod, phase="Failed", ready=False))
+        yield from self.gave_up(now, gang, pod)
+        yield events.PodGone(pod.key)
+
+    def gave_up(self, now: float, gang: _Gang, pod: Pod) -> list[events.Event]:
+        """A pod of a gang is no more, and another one of its rank is made. Below its minimum the gang begins again."""
+        name = gang.submission.request.id
+        del gang.pods[pod.key]
+        if pod.node:
+            self.journal.left(now, name, pod.node, self.units(pod))
+        if gang.running and not _is_whole(gang):
+            gang.running, gang.epoch = False, gang.epoch + 1
+            self.journal.stopped(now, name)
+        assert pod.pod_set is not None and pod.rank is not None
+        return [events.PodSeen(self.made(gang, pod.pod_set, pod.rank))]
+
     # -- what the engine wants -----------------------------------------------------------------------------------
 
     def carried_out(self, effect: effects.Effect) -> Iterable[events.Event]:
         if isinstance(effect, effects.Report):
             if effect.reason is not None and effect.gang in self.gangs:
                 self.journal.waits(effect.gang, effect.reason.type)
+            return ()
+        if isinstance(effect, effects.Notice):
             return ()
         gang = self.gangs.get(effect.gang)
         if gang is None:
@@ -165,6 +239,8 @@ class _World:
 
     def bound(self, gang: _Gang, effect: effects.Bind) -> list[events.Event]:
         pod = gang.pods.get(effect.key)
+        if effect.node not in self.nodes or self.luck.refuses():
+            return [events.BindAnswered(effect.key, effect.node, events.Answer.REFUSED)]
         if pod is None or pod.node not in ("", effect.node):
             return [events.BindAnswered(effect.key, effect.node, events.Answer.CONFLICT)]
         if pod.node:
@@ -175,27 +251,22 @@ class _World:
         return [events.BindAnswered(effect.key, effect.node, events.Answer.BOUND), events.PodSeen(there)]
 
     def evicted(self, gang: _Gang, effect: effects.Evict) -> list[events.Event]:
-        pod = gang.pods.pop(effect.key, None)
-        if pod is None:
-            return [events.PodGone(effect.key)]
-        if pod.node:
-            self.journal.left(self.now, effect.gang, pod.node, self.units(pod))
-        if gang.running and not any(one.node for one in gang.pods.values()):
-            gang.running, gang.epoch = False, gang.epoch + 1
-            self.journal.stopped(self.now, effect.gang)
-        assert pod.pod_set is not None and pod.rank is not None
-        return [events.PodGone(effect.key), events.PodSeen(self.made(gang, pod.pod_set, pod.rank))]
+        pod = gang.pods.get(effect.key)
+        gone = events.PodGone(effect.key)
+        return [gone] if pod is None else [gone, *self.gave_up(self.now, gang, pod)]
 
     def begin_running(self, wanted: Iterable[effects.Effect]) -> None:
-        """Gangs whose pods were bound in this step run from now on: the engine binds all that must start together."""
+        """Gangs that have their minimum with the pods that were bound in this step run from now on."""
         for name in dict.fromkeys(effect.gang for effect in wanted if isinstance(effect, effects.Bind)):
             gang = self.gangs.get(name)
-            if gang is None or gang.running or not any(pod.node for pod in gang.pods.values()):
+            if gang is None or gang.running or not _is_whole(gang):
                 continue
             gang.running = True
             self.journal.started(self.now, name, _nodes(gang))
             end = self.now + gang.submission.duration
             heapq.heappush(self.ends, (end, next(self.sequence), name, gang.epoch))
+            if (failure := self.luck.failure(gang.submission.duration)) is not None:
+                heapq.heappush(self.failures, (self.now + failure, next(self.sequence), name, gang.epoch))
 
     def units(self, pod: Pod) -> float:
         return pod.requests.get(self.journal.room.resource) / NANO
@@ -211,9 +282,16 @@ def _places(request: Request) -> Iterator[tuple[str, int]]:
             first += pod_set.count if group.ranks is not None else 0
 
 
-def _nodes(gang: _Gang) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+def _nodes(gang: _Gang) -> dict[str, Counter[str]]:
+    """How many pods of each set are on which node."""
+    found: dict[str, Counter[str]] = {}
     for pod in gang.pods.values():
         if pod.node and pod.pod_set is not None:
-            found.setdefault(pod.pod_set, set()).add(pod.node)
+            found.setdefault(pod.pod_set, Counter())[pod.node] += 1
     return found
+
+
+def _is_whole(gang: _Gang) -> bool:
+    """Whether its minimum has places, and at least one pod of it."""
+    counts = {name: nodes.total() for name, nodes in _nodes(gang).items()}
+    return bool(counts) and whole(gang.submission.request, counts)

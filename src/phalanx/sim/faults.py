@@ -40,6 +40,12 @@ class Faults:
     stuck: float = 0.0  # a bound pod never comes up
     deleted: float = 0.0  # a gang is deleted by its user
     suspended: float = 0.0  # a gang is held back by its user, and let go again
+    tainted_every: float = 0.0  # a node takes no new pods, up to ``tainted_for`` seconds
+    tainted_for: float = 60.0
+    stranger_every: float = 0.0  # another scheduler binds a pod where it sees room; it stays up to ``stranger_for``
+    stranger_for: float = 90.0
+    requota_every: float = 0.0  # the quotas of a queue become larger or smaller
+    resized: float = 0.0  # a gang that can do with fewer pods is made larger or smaller by its user
     leader_every: float = 0.0  # the engine is lost with all it knew, and a new one starts
     clock_every: float = 0.0  # the engine's clock jumps ahead by up to ``jump`` seconds
     jump: float = 90.0
@@ -65,5 +71,5 @@ def stormy(until: float) -> Faults:
     return Faults(
         until=until, lost=0.02, duplicated=0.05, delayed=0.03, broken_every=90, refused=0.03, unknown=0.04, slow=0.05,
         node_lost_every=60, relabelled_every=90, pod_failed=0.02, stuck=0.005, deleted=0.03, suspended=0.05,
-        leader_every=120, clock_every=150,
+        resized=0.1, tainted_every=60, stranger_every=15, requota_every=60, leader_every=120, clock_every=150,
     )  # fmt: skip

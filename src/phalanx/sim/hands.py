@@ -6,9 +6,9 @@ A bind is answered. Everything else is tried until it is done, as a client does 
 from collections.abc import Callable, Iterable
 from random import Random
 
-from phalanx.model.effects import Bind, Effect, Evict, Prepare, Report, Resume, Suspend, Ungate
+from phalanx.model.effects import Act, Bind, Effect, Evict, Notice, Prepare, Report, Resume, Suspend, Ungate
 from phalanx.model.events import Answer, BindAnswered
-from phalanx.model.nodes import Pairs
+from phalanx.model.nodes import Node, Pairs
 from phalanx.model.pods import PodKey
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.controllers import Controllers
@@ -17,18 +17,18 @@ from phalanx.sim.truth import Bound, Truth
 from phalanx.sim.watches import batch
 
 Answered = Callable[[BindAnswered], None]
-Labels = Callable[[str], Pairs]  # what the engine was last told of the labels of a node
+Told = Callable[[str], tuple[Node | None, frozenset[PodKey]]]  # what it was last told of a node and strangers on it
 
 
 class Hands:
-    """``counts``: effects by name, as the engine asked for them; ``told_ranks``: the rank each bind gave its pod."""
+    """``counts``: effects by name, as the engine asked for them."""
 
     def __init__(
         self, truth: Truth, controllers: Controllers, agenda: Agenda, faults: Faults, chance: Random,
-        answered: Answered, labels: Labels,
+        answered: Answered, told: Told,
     ) -> None:  # fmt: skip
         self._truth, self._controllers, self._agenda = truth, controllers, agenda
-        self._faults, self._chance, self._answered, self._labels = faults, chance, answered, labels
+        self._faults, self._chance, self._answered, self._told = faults, chance, answered, told
         self._free_at: dict[str, float] = {}
         self._under_way: dict[int, Callable[[], None]] = {}
         self._answers: dict[int, None] = {}
@@ -39,10 +39,10 @@ class Hands:
         for effect in effects:
             name = type(effect).__name__
             self.counts[name] = self.counts.get(name, 0) + 1
-            if not isinstance(effect, Report):
+            if not isinstance(effect, Report | Notice):
                 self._later(effect, step)
 
-    def _later(self, effect: Effect, step: int) -> None:
+    def _later(self, effect: Act, step: int) -> None:
         delay = self._chance.uniform(0, self._faults.delays.effect)
         if not isinstance(effect, Bind) and self._strikes(self._faults.slow):
             delay += self._chance.uniform(0, self._faults.delay)
@@ -68,25 +68,22 @@ class Hands:
         for action in actions:
             if self._chance.random() < 0.5:
                 action()
-        self._controllers.bind_all_pinned()
         self._answers.clear()
         self._free_at.clear()
 
-    def _action(self, effect: Effect, step: int) -> Callable[[], None]:
+    def _action(self, effect: Act, step: int) -> Callable[[], None]:
         match effect:
             case Bind():
-                how = Bound(self._agenda.now, step, effect.rank, self._labels(effect.node))
+                how = Bound(self._agenda.now, step, effect.rank, *self._told(effect.node))
                 return lambda: self._bind(effect, how)
             case Ungate():
                 node = dict(effect.selector).get("kubernetes.io/hostname", "")
-                how = Bound(self._agenda.now, step, effect.rank, self._labels(node))
+                how = Bound(self._agenda.now, step, effect.rank, *self._told(node))
                 return lambda: self._ungate(effect.key, effect.selector, how)
             case Evict():
                 return lambda: self._controllers.delete(effect.key)
             case Prepare() | Resume() | Suspend():
                 return lambda: self._own(effect)
-            case Report():
-                raise AssertionError("a report is nothing to carry out")
 
     def _bind(self, effect: Bind, how: Bound) -> None:
         if self._strikes(self._faults.refused):
@@ -101,7 +98,9 @@ class Hands:
 
     def _apply(self, effect: Bind, how: Bound) -> Answer:
         answer = self._truth.bind(effect.key, effect.node, how)
-        if answer is Answer.BOUND:
+        if answer is Answer.BOUND and self._controllers.came_too_late(effect.node, how):
+            self._controllers.fail(effect.key)
+        elif answer is Answer.BOUND:
             self._controllers.was_bound(effect.key)
         return answer
 

@@ -6,11 +6,13 @@ What is asked of the places of a gang (levels, ranks) is excused as long as one 
 labels are not those that the engine had last been told when it chose the node: it was moved, and nobody could know.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from phalanx.model.nodes import Node
 from phalanx.model.pods import Pod
+from phalanx.model.queues import Quota
 from phalanx.model.request import Group, PodSet
 from phalanx.sim import picture
 from phalanx.sim.picture import Tallies
@@ -38,9 +40,12 @@ class Judge:
 def of_gang(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
     """What is wrong with the pods of one gang that stand."""
     yield from told_ranks(truth, standing)
+    yield from admission(truth, gang, standing)
     if all(picture.as_told(truth, pod) for pod in standing):  # else excused: the engine knew the nodes differently
         yield from levels(truth, gang, standing)
         yield from ranks(truth, gang, standing)
+        yield from slices(truth, gang, standing)
+        yield from spreads(truth, gang, standing)
 
 
 def capacity(truth: Truth) -> Iterator[str]:
@@ -55,14 +60,37 @@ def capacity(truth: Truth) -> Iterator[str]:
 
 def quotas(truth: Truth) -> Iterator[str]:
     """No queue uses more than its nominal quota. What is used below a queue is used by it. Pods on a node that is gone
-    use nothing."""
+    use nothing. Where a quota was lowered, those who had started may stay, but nobody starts on top of them."""
     used = usage(truth) if any(queue.quotas for queue in truth.queues.queues.values()) else {}
     for queue in truth.queues.queues.values():
         for quota in queue.quotas:
             amount = used.get((queue.name, quota.flavor, quota.resource), 0)
-            if amount > quota.nominal:
+            if amount > quota.nominal and _started_under(truth, queue.name, quota):
                 where = f"{quota.resource} of flavor {quota.flavor}"
                 yield f"queue {queue.name} uses {amount} {where}, and may use {quota.nominal}"
+
+
+def _started_under(truth: Truth, queue: str, quota: Quota) -> bool:
+    """Whether one of those who use a quota was given its places when the engine knew the quota to be as it is."""
+    for name, gang in truth.gangs.items():
+        if queue not in lineage(truth, gang.request.queue) or not _is_known(gang, queue, quota):
+            continue
+        if any(_uses(truth, pod, quota) for pod in truth.members(name)):
+            return True
+    return False
+
+
+def _is_known(gang: Gang, queue: str, quota: Quota) -> bool:
+    """Whether the engine knew the quota as it is when the gang started; who never started by its word has no excuse."""
+    known = gang.start.queues.queues.get(queue) if gang.start is not None else None
+    return gang.start is None or (known is not None and quota in known.quotas)
+
+
+def _uses(truth: Truth, pod: Pod, quota: Quota) -> bool:
+    node = truth.nodes.get(pod.node)
+    if node is None or not pod.holds or not pod.requests.get(quota.resource):
+        return False
+    return quota.flavor in flavors_of(truth, node)
 
 
 def usage(truth: Truth) -> dict[tuple[str, str | None, str], int]:
@@ -110,6 +138,79 @@ def levels(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
 
 def _domain(truth: Truth, gang: Gang, pod: Pod, level: int) -> tuple[str, ...]:
     return picture.path(truth, gang.request, truth.nodes[pod.node])[:level]
+
+
+def admission(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
+    """A pod is on a node that would have it, as the engine had last been told of the node when it chose it."""
+    shapes = {pods.name: pods.shape for pods in gang.request.root.pod_sets()}
+    for pod in standing:
+        node = truth.bound[pod.key].told if pod.key in truth.bound else None
+        shape = shapes.get(pod.pod_set or "")
+        if node is None or shape is None:
+            continue
+        for one in picture.keeps_off(node, shape.filter.tolerations):
+            yield f"pod {pod.key} does not tolerate {one.key}, and was put on {node.name}"
+        if not picture.has_labels(node, dict(shape.filter.selector)):
+            yield f"pod {pod.key} selects other nodes than {node.name}"
+
+
+def slices(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
+    """Every domain holds whole slices. While some pods are away: no more slices have begun than there are."""
+    for pods in gang.request.root.pod_sets():
+        for one in pods.slices:
+            begun = Counter(_domain(truth, gang, pod, one.level) for pod in standing if pod.pod_set == pods.name)
+            if sum(-(-count // one.size) for count in begun.values()) > pods.count // one.size:
+                found = ", ".join(f"{count} in {'/'.join(domain)}" for domain, count in sorted(begun.items()))
+                yield f"slices of {one.size} of {pods.name} in {gang.request.id} are cut at level {one.level}: {found}"
+
+
+def spreads(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
+    """No domain has too many pods of a group at any time; enough domains have some as soon as all of them stand; and
+    they are as even as was asked for when they were placed, for that changes with every node that comes or goes."""
+    for group in gang.request.root.groups():
+        if (rule := group.spread) is None:
+            continue
+        sets = {pods.name: pods.count for pods in group.pod_sets()}
+        mine = [pod for pod in standing if pod.pod_set in sets]
+        counts = Counter(_domain(truth, gang, pod, rule.level) for pod in mine)
+        where = f"{group.name} of {gang.request.id} at level {rule.level}"
+        if rule.max_per_domain is not None and max(counts.values(), default=0) > rule.max_per_domain:
+            yield f"{where} has {max(counts.values())} pods in a domain, spread over at most {rule.max_per_domain}"
+        if len(mine) < sum(sets.values()):
+            continue
+        if rule.min_domains is not None and len(counts) < rule.min_domains:
+            yield f"{where} is spread over {len(counts)} domains, and not over {rule.min_domains}"
+        if rule.max_skew is not None and _is_uneven(truth, gang, group, mine, counts):
+            yield f"{where} is spread unevenly: {sorted(counts.values())}"
+
+
+def _is_uneven(truth: Truth, gang: Gang, group: Group, pods: Sequence[Pod], counts: Counter[tuple[str, ...]]) -> bool:
+    """Whether pods that were all placed by the start of their gang are less even than was asked for."""
+    if gang.start is None or any(truth.bound[pod.key].step != gang.start.step for pod in pods):
+        return False
+    assert group.spread is not None and group.spread.max_skew is not None
+    most = group.spread.max_skew
+    return all(_skew(counts, domains) > most for domains in _open_domains(truth, gang, group))
+
+
+def _skew(counts: Counter[tuple[str, ...]], domains: set[tuple[str, ...]]) -> int:
+    heights = [counts[domain] for domain in domains | counts.keys()]
+    return max(heights) - min(heights)
+
+
+def _open_domains(truth: Truth, gang: Gang, group: Group) -> Iterator[set[tuple[str, ...]]]:
+    """For each flavor it may have been given, the domains with a node that would have had a pod of the group, as the
+    engine knew the nodes when it placed it. For groups at the root: with nothing required around them."""
+    assert group.spread is not None and gang.start is not None
+    filters = [pods.shape.filter for pods in group.pod_sets()]
+    for labels in ({}, *(dict(one.node_labels) for one in truth.queues.flavors.values())):
+        yield {
+            picture.path(truth, gang.request, node)[: group.spread.level]
+            for node in gang.start.nodes
+            for one in filters
+            if picture.has_labels(node, {**dict(one.selector), **labels})
+            and not any(picture.keeps_off(node, one.tolerations))
+        }
 
 
 def told_ranks(truth: Truth, standing: Sequence[Pod]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What happened in a run, as it happened: the life of every gang, samples of the cluster, the price of decisions."""
 
 from array import array
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -28,6 +29,7 @@ class Life:
     restarts: int = 0
     lost: float = 0.0  # unit seconds that led to nothing
     reason: str | None = None  # the last reason it waited for
+    apart: float | None = None  # how far two of its pods are apart on average; None: it has only one, or never started
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,13 @@ class Journal:
         self.room.take(node, -units)
         self.lives[gang].holds[node] -= units
 
-    def started(self, at: float, gang: str, places: Mapping[str, set[str]]) -> None:
-        """All of a gang runs. ``places``: the nodes of each pod set."""
+    def started(self, at: float, gang: str, places: Mapping[str, Mapping[str, int]]) -> None:
+        """All of a gang runs. ``places``: how many pods of each set are on which node."""
         self._until(at)
         life = self.lives[gang]
         life.since = at
         life.reached = self._reached(life.request, places)
+        life.apart = self._apart(places)
         if life.started is None:
             life.started = at
         self.waiting -= 1
@@ -120,12 +123,18 @@ class Journal:
         self._until(at)
         self.samples.append(self._sample(at))
 
-    def _reached(self, request: Request, places: Mapping[str, set[str]]) -> tuple[tuple[int, int], ...]:
+    def _apart(self, places: Mapping[str, Mapping[str, int]]) -> float | None:
+        pods: Counter[str] = Counter()
+        for nodes in places.values():
+            pods.update(nodes)
+        return self.room.apart(pods) if pods.total() > 1 else None
+
+    def _reached(self, request: Request, places: Mapping[str, Mapping[str, int]]) -> tuple[tuple[int, int], ...]:
         if request.topology != self.room.tree.topology.name:
             return ()
         found = []
         for group in request.root.groups():
-            nodes = set().union(*(places.get(one.name, set()) for one in group.pod_sets()))
+            nodes = set().union(*(places.get(one.name, {}) for one in group.pod_sets()))
             if group.preferred is not None and nodes:
                 found.append((group.preferred, self.room.narrowest(nodes)))
         return tuple(found)

@@ -5,9 +5,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+from phalanx.model.nodes import Node, PodShape, Taint
+from phalanx.model.pods import PodKey
+from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.topology import HOSTNAME
+from phalanx.sim import picture
 from phalanx.sim.truth import Kind
 from phalanx.sim.world import World
+
+GPU = "example.com/gpu"
+MAINTENANCE = Taint("example.com/maintenance", "", "NoSchedule")
 
 
 def unleash(world: World) -> None:
@@ -19,7 +26,10 @@ def unleash(world: World) -> None:
         ("label", faults.relabelled_every, relabel),
         ("leader", faults.leader_every, lambda world, _: world.new_leader()),
         ("clock", faults.clock_every, jump),
-        ("user", 10.0 if faults.deleted or faults.suspended else 0.0, meddle),
+        ("user", 10.0 if faults.deleted or faults.suspended or faults.resized else 0.0, meddle),
+        ("taint", faults.tainted_every, taint),
+        ("stranger", faults.stranger_every, bring_stranger),
+        ("quota", faults.requota_every, requota),
     ]
     for name, every, strike in kinds:
         if every:
@@ -56,7 +66,8 @@ def lose_node(world: World, chance: Random) -> None:
 
     def back() -> None:
         world.last_fault = world.agenda.now
-        world.truth.put_node(node)
+        world.truth.put_node(replace(node, taints=()))
+        world.controllers.make_daemons(node.name)
 
     world.agenda.after(vanish + chance.uniform(0, world.faults.node_away), back)
 
@@ -68,7 +79,56 @@ def relabel(world: World, chance: Random) -> None:
     keys = [level.label for topology in world.truth.topologies.values() for level in topology.levels]
     labels = {key: beside.labels[key] for key in keys if key != HOSTNAME and key in beside.labels}
     if any(moved.labels.get(key) != value for key, value in labels.items()):
-        world.truth.put_node(replace(moved, labels={**moved.labels, **labels}))
+        _change(world, replace(moved, labels={**moved.labels, **labels}))
+
+
+def taint(world: World, chance: Random) -> None:
+    """A node takes no new pods for a while, but from those who tolerate that."""
+    node = world.truth.nodes[chance.choice(sorted(world.truth.nodes))]
+    _change(world, replace(node, taints=(MAINTENANCE,)))
+    world.agenda.after(chance.uniform(0, world.faults.tainted_for), lambda: _clear(world, node.name))
+
+
+def _clear(world: World, name: str) -> None:
+    world.last_fault = world.agenda.now
+    node = world.truth.nodes.get(name)
+    if node is not None and node.taints:
+        _change(world, replace(node, taints=()))
+
+
+def _change(world: World, node: Node) -> None:
+    """The node is another one than it was chosen for: to the gangs with pods there it is a loss, if they take it so."""
+    for pod in world.truth.on_node(node.name):
+        world.controllers.note_loss(pod)
+    world.truth.put_node(node)
+
+
+def bring_stranger(world: World, chance: Random) -> None:
+    """Another scheduler binds a pod of its own where it sees room: it cannot see what our engine only thinks of."""
+    amounts = {GPU: chance.randint(1, 2) * NANO, "cpu": chance.randint(1, 2) * NANO, PODS: NANO}
+    shape = PodShape(Resources.of(amounts), namespace="other")
+    free = picture.free(world.truth)
+    roomy = [name for name in sorted(free) if all(free[name].get(one, 0) >= much for one, much in shape.requests)]
+    if roomy:
+        name = f"passer-by-{world.truth.version}"
+        key = world.truth.make_pod(None, name, shape, None, None, chance.choice(roomy))
+        world.agenda.after(chance.uniform(0, world.faults.stranger_for), lambda: _leave(world, key))
+
+
+def _leave(world: World, key: PodKey) -> None:
+    world.last_fault = world.agenda.now
+    world.controllers.remove(key)
+
+
+def requota(world: World, chance: Random) -> None:
+    """One queue may use more or less from now on, also less than it uses."""
+    queues = world.truth.queues
+    limited = [queue for _, queue in sorted(queues.queues.items()) if queue.quotas]
+    if limited:
+        queue = chance.choice(limited)
+        quotas = tuple(replace(one, nominal=one.nominal * chance.randint(3, 15) // 10) for one in queue.quotas)
+        changed = {**queues.queues, queue.name: replace(queue, quotas=quotas)}
+        world.truth.put_queues(replace(queues, queues=changed))
 
 
 def jump(world: World, chance: Random) -> None:
@@ -76,8 +136,8 @@ def jump(world: World, chance: Random) -> None:
 
 
 def meddle(world: World, chance: Random) -> None:
-    """A user deletes one of the gangs, or holds it back for a while."""
-    active = [name for name, gang in world.truth.active() if not gang.request.suspended]
+    """A user deletes one of the gangs, holds it back for a while, or wants another number of pods."""
+    active = [name for name, gang in world.truth.active() if not gang.request.suspended and not _is_ending(world, name)]
     if not active:
         return
     name, luck = chance.choice(active), chance.random()
@@ -86,3 +146,17 @@ def meddle(world: World, chance: Random) -> None:
     elif luck < world.faults.deleted + world.faults.suspended:
         world.hold_back(name)
         world.agenda.after(chance.uniform(1, 60), lambda: world.let_go(name))
+    elif luck < world.faults.deleted + world.faults.suspended + world.faults.resized:
+        _resize(world, name, chance)
+
+
+def _is_ending(world: World, name: str) -> bool:
+    """Whether some of its pods have succeeded: nobody begins a finished job again by holding it back."""
+    return any(pod.phase == "Succeeded" for pod in world.truth.members(name))
+
+
+def _resize(world: World, name: str, chance: Random) -> None:
+    """Only gangs that can do with fewer pods than they have."""
+    pods = list(world.truth.gangs[name].request.root.pod_sets())
+    if len(pods) == 1 and pods[0].min_count < pods[0].count and not pods[0].slices:
+        world.resize(name, pods[0].count + chance.choice((-2, -1, 1, 2)))

@@ -9,6 +9,7 @@ from phalanx.sim.plots import Axes, Bars, Line
 from phalanx.sim.report import HOUR, Document
 
 FIGURES = ("p50", "p95")
+NOBODY: Document = {"mean": 0.0}
 ROWS_MAX = 12  # of a table that goes over time
 
 _STYLE = """
@@ -48,6 +49,7 @@ def page(report: Document) -> str:
         _waiting(runs, "byPods", "Waiting time by size of the gang", "pods of the gang"),
         _waiting(runs, "byUnits", f"Waiting time by {escape(_unit(report))}", f"{_unit(report)} of the gang"),
         _waiting(runs, "byTopology", "Waiting time by what was asked of the topology", "topology request"),
+        _apart(runs),
         _over_time(runs, "utilisation", "Utilisation over time", f"share of {_unit(report)}", 1.0),
         _over_time(runs, "waiting", "Gangs waiting over time", "gangs", None),
         *(_fragmentation(runs, level["name"]) for level in report["cluster"]["levels"]),
@@ -72,7 +74,8 @@ def _facts(report: Document) -> str:
     return (
         f"<p>{trace['gangs']:,} gangs over {spell(trace['lastArrival'])}; {cluster['nodes']:,} nodes, "
         f"{cluster['units']:,} {escape(_unit(report))}; {escape(levels)}.</p>"
-        f"<p>Seed {report['seed']}, Phalanx {escape(report['version'])}, schema {escape(report['schema'])}.</p>"
+        f"<p>Faults: {escape(report['faults'])}; seed {report['seed']}. "
+        f"Phalanx {escape(report['version'])}, schema {escape(report['schema'])}.</p>"
     )
 
 
@@ -91,8 +94,10 @@ def _summary(report: Document) -> str:
         ("utilisation while gangs arrive", [_percent(run["utilisation"]["whileArriving"]) for run in runs]),
         ("utilisation, peak", [_percent(run["utilisation"]["peak"]) for run in runs]),
         ("preferred level reached", [_reached(run["preferred"]) for run in runs]),
+        ("levels between two pods of a gang, mean", [f"{run['apart']['mean']:.2f}" for run in runs]),
         (f"lost {_unit(report)[:-1] if _unit(report) == 'GPUs' else _unit(report)} hours",
          [f"{run['lostHours']:,.1f}" for run in runs]),
+        ("restarts", [f"{run['restarts']:,}" for run in runs]),
         ("all done after", [spell(run["ended"]) for run in runs]),
         ("decisions", [f"{run['work']['decisions']:,}" for run in runs]),
         *_timing_rows(report),
@@ -140,6 +145,21 @@ def _waiting(runs: Runs, key: str, title: str, across: str) -> str:
     ]
     plot = plots.bars(Axes(title, across, "hours: solid p50, pale p95"), classes, series)
     return _section(title, plot, _table(title, ["", "policy", "gangs", "p50", "p95", "longest"], rows))
+
+
+def _apart(runs: Runs) -> str:
+    title = "Distance within gangs by what was asked of the topology"
+    found = {(row["class"], run["policy"]): row for run in runs for row in run["apart"]["byTopology"]}
+    classes = list(dict.fromkeys(name for name, _ in found))
+    means = {
+        run["policy"]: [float(found.get((name, run["policy"]), NOBODY)["mean"]) for name in classes] for run in runs
+    }
+    plot = plots.bars(
+        Axes(title, "topology request", "levels between two pods"), classes,
+        [Bars(policy, values, values) for policy, values in means.items()],
+    )  # fmt: skip
+    rows = [[name, policy, f"{row['gangs']:,}", f"{row['mean']:.2f}"] for (name, policy), row in found.items()]
+    return _section(title, plot, _table(title, ["", "policy", "gangs", "levels apart, mean"], rows))
 
 
 def _hours(row: Document | None, figure: str) -> float:

@@ -1,10 +1,10 @@
 """What can be counted from the truth of a world: by node, by gang, by place. The engine has its own way of counting."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from phalanx.model.nodes import Node
+from phalanx.model.nodes import Node, Taint, Toleration
 from phalanx.model.pods import Pod
 from phalanx.model.request import Request
 from phalanx.model.topology import HOSTNAME
@@ -89,7 +89,20 @@ def path(truth: Truth, request: Request, node: Node) -> Path:
 def as_told(truth: Truth, pod: Pod) -> bool:
     """Whether the node of a bound pod has the labels that the engine knew when it chose it."""
     how = truth.bound.get(pod.key)
-    return how is not None and how.labels == tuple(sorted(truth.nodes[pod.node].labels.items()))
+    return how is not None and how.told is not None and how.told.labels == truth.nodes[pod.node].labels
+
+
+def keeps_off(node: Node, tolerations: Sequence[Toleration]) -> Iterator[Taint]:
+    """The taints of a node that keep a pod with these tolerations from it."""
+    for taint in node.taints:
+        if taint.effect != "PreferNoSchedule" and not any(_tolerates(one, taint) for one in tolerations):
+            yield taint
+
+
+def _tolerates(one: Toleration, taint: Taint) -> bool:
+    if one.effect not in ("", taint.effect) or one.key not in ("", taint.key):
+        return False
+    return one.operator == "Exists" or one.value == taint.value
 
 
 def has_labels(node: Node, wanted: Mapping[str, str]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import phalanx
 from phalanx.model.nodes import Node
+from phalanx.sim.breakage import NONE
 from phalanx.sim.journal import Journal, Life
 from phalanx.sim.room import Room
 from phalanx.sim.submission import Submission
@@ -41,6 +42,7 @@ class Setting:
     seed: int
     given: Sequence[Submission]
     room: Room
+    faults: str = NONE
 
 
 def document(setting: Setting, runs: Sequence[tuple[str, Journal]], timing: bool = True) -> Document:
@@ -49,6 +51,7 @@ def document(setting: Setting, runs: Sequence[tuple[str, Journal]], timing: bool
         "schema": SCHEMA,
         "version": phalanx.__version__,
         "seed": setting.seed,
+        "faults": setting.faults,
         "trace": _trace(setting),
         "cluster": _cluster(setting),
         "runs": [{"policy": policy, **run(journal)} for policy, journal in runs],
@@ -98,6 +101,7 @@ def run(journal: Journal) -> Document:
         },
         "waitingFor": dict(sorted(Counter(life.reason for life in lives if life.reason is not None).items())),
         "preferred": _preferred(lives, journal),
+        "apart": _apart(lives, journal),
         "utilisation": _utilisation(lives, journal),
         "fragmentation": _fragmentation(journal),
         "lostHours": _short(sum(life.lost for life in lives) / HOUR),
@@ -155,6 +159,21 @@ def _preferred(lives: list[Life], journal: Journal) -> Document:
     pairs = [pair for life in lives for pair in life.reached]
     missed = Counter(_level(journal.room, got) for wanted, got in pairs if got < wanted)
     return {"groups": len(pairs), "reached": sum(got >= wanted for wanted, got in pairs), "instead": dict(missed)}
+
+
+def _apart(lives: list[Life], journal: Journal) -> Document:
+    """Levels between two pods of a gang, on average over all pairs of each gang and then over the gangs of several
+    pods that started: 0 on one node, as many as there are levels when nothing is shared (KA-001)."""
+    found: dict[str, list[float]] = {}
+    for life in lives:
+        if life.apart is not None:
+            found.setdefault(_wish(life, journal.room), []).append(life.apart)
+    rows = [{"class": name, **_mean_apart(found[name])} for name in sorted(found)]
+    return {**_mean_apart([one for values in found.values() for one in values]), "byTopology": rows}
+
+
+def _mean_apart(values: Sequence[float]) -> Document:
+    return {"gangs": len(values), "mean": _short(sum(values) / len(values) if values else 0.0)}
 
 
 def _utilisation(lives: list[Life], journal: Journal) -> Document:

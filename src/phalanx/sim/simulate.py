@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from phalanx.engine.engine import Engine
+from phalanx.engine.engine import Engine, OnDecision
 from phalanx.model.policy import Policy
 from phalanx.sim import report
+from phalanx.sim.breakage import NONE
 from phalanx.sim.drive import drive
 from phalanx.sim.journal import Journal
 from phalanx.sim.room import Room
@@ -17,17 +18,25 @@ Tell = Callable[[str, int], None]  # the policy, and how many gangs are done
 
 
 def simulate(
-    site: Site, given: Sequence[Submission], policies: Sequence[str], seed: int = 0, tell: Tell | None = None
+    site: Site,
+    given: Sequence[Submission],
+    policies: Sequence[str],
+    seed: int = 0,
+    tell: Tell | None = None,
+    faults: str = NONE,
+    on_decision: OnDecision | None = None,
 ) -> list[tuple[str, Journal]]:
-    """What happened under each policy."""
-    return [(policy, _run(site, given, policy, seed, tell)) for policy in policies]
+    """What happened under each policy. ``on_decision`` is shown every decision of each of them, as it is made."""
+    runs: list[tuple[str, Journal]] = []
+    for policy in policies:
+        engine, journal = Engine(Policy(candidates=policy), on_decision=on_decision), Journal(room(site))
+        drive(engine, site.snapshot, given, journal, seed, _told(policy, tell), faults=faults)
+        runs.append((policy, journal))
+    return runs
 
 
-def _run(site: Site, given: Sequence[Submission], policy: str, seed: int, tell: Tell | None) -> Journal:
-    journal = Journal(room(site))
-    told = None if tell is None else lambda done: tell(policy, done)
-    drive(Engine(Policy(candidates=policy)), site.snapshot, given, journal, seed, told)
-    return journal
+def _told(policy: str, tell: Tell | None) -> Callable[[int], None] | None:
+    return None if tell is None else lambda done: tell(policy, done)
 
 
 def room(site: Site) -> Room:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from phalanx.model.daemons import DaemonSet
 from phalanx.model.events import Answer
 from phalanx.model.nodes import Node, Pairs, PodShape, RunningPod
 from phalanx.model.pods import Pod, PodKey
@@ -21,6 +22,7 @@ class Kind(Enum):
     NODE = "node"
     GANG = "gang"
     POD = "pod"
+    QUEUES = "queues"  # one thing: all of them
 
 
 Told = Callable[[Kind, object], None]  # something of a kind, by its key, is not what it was
@@ -43,17 +45,29 @@ class Gang:
     pods: dict[PodKey, None] = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)  # when it lost a bound pod by no doing of the engine
     version: int = 0  # counts the changes to it and to its pods
+    staggered: float = 0.0
+    start: "Start | None" = None  # its present one, by the word of the engine
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A gang was given its places: by which step, and what the engine had last been told of nodes and queues then."""
+
+    step: int
+    nodes: tuple[Node, ...]
+    queues: Queues
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """How a pod came to its node: when, by which step of the engine, with which rank, and what the engine had last been
-    told of the node's labels when it chose."""
+    told when it chose: the node, and the pods of no gang that stood there."""
 
     at: float
     step: int
     rank: int | None
-    labels: Pairs
+    told: Node | None = None
+    strangers: frozenset[PodKey] = frozenset()
 
 
 class Truth:
@@ -64,6 +78,7 @@ class Truth:
         self.nodes = {node.name: node for node in nodes}
         self.topologies = {topology.name: topology for topology in topologies}
         self.queues = queues
+        self.daemon_sets: tuple[DaemonSet, ...] = ()
         self.gangs: dict[str, Gang] = {}
         self.pods: dict[PodKey, Pod] = {}
         self.bound: dict[PodKey, Bound] = {}
@@ -94,6 +109,23 @@ class Truth:
     def on_node(self, name: str) -> list[Pod]:
         return [pod for pod in self.pods.values() if pod.node == name]
 
+    def strangers(self, node: str) -> frozenset[PodKey]:
+        """The pods of no gang that hold room on a node."""
+        return frozenset(pod.key for pod in self.on_node(node) if pod.gang is None and pod.holds)
+
+    def is_overfull(self, node: str) -> bool:
+        left = dict(self.nodes[node].allocatable.items) if node in self.nodes else {}
+        for pod in self.on_node(node):
+            for resource, amount in pod.requests if pod.holds else ():
+                left[resource] = left.get(resource, 0) - amount
+        return any(amount < 0 for amount in left.values())
+
+    # ----------------------------------------------------------------------------------------------- queues
+
+    def put_queues(self, queues: Queues) -> None:
+        self.queues = queues
+        self._changed(Kind.QUEUES, Kind.QUEUES.value)
+
     # ------------------------------------------------------------------------------------------------ gangs
 
     def put_gang(self, gang: Gang) -> None:
@@ -115,8 +147,9 @@ class Truth:
     # ------------------------------------------------------------------------------------------------- pods
 
     def make_pod(
-        self, gang: str | None, name: str, shape: PodShape, pod_set: str | None, rank: int | None, node: str = ""
-    ) -> PodKey:
+        self, gang: str | None, name: str, shape: PodShape, pod_set: str | None, rank: int | None, node: str = "",
+        daemon_set: str = "",
+    ) -> PodKey:  # fmt: skip
         """A new pod with a uid of its own; on a node from the start where another made it run there."""
         self._uids += 1
         key = PodKey(shape.namespace, name, str(self._uids))
@@ -124,7 +157,10 @@ class Truth:
             name, shape.namespace, node, shape.requests, dict(shape.labels), shape.ports, shape.anti_affinity, gang
         )
         gated = gang is not None and self.gangs[gang].prepared
-        self.pods[key] = Pod(key, runs, gang, pod_set, rank, gated=gated, phase="Running" if node else "Pending")
+        phase = "Running" if node else "Pending"
+        self.pods[key] = Pod(
+            key, runs, gang, pod_set, rank, phase=phase, gated=gated, daemon=bool(daemon_set), daemon_set=daemon_set
+        )
         if gang is not None:
             self.gangs[gang].pods[key] = None
         self._changed(Kind.POD, key, gang)
@@ -163,7 +199,7 @@ class Truth:
         if pod is None or not pod.gated:
             return False
         self.pinned[key] = selector
-        self.change_pod(key, gated=False)
+        self.change_pod(key, gated=False, pinned=dict(selector).get(HOSTNAME, ""))
         return True
 
     def pinned_node(self, key: PodKey) -> str | None:

@@ -62,7 +62,7 @@ def _pods(truth: Truth, pods: PodSet, nodes: Sequence[str], free: Amounts) -> Am
 def admits(node: Node, shape: PodShape) -> bool:
     """By its selector and taints; shapes with further wishes are judged not to be admitted."""
     plain = not (shape.filter.required or shape.affinity or shape.anti_affinity or shape.spread or shape.ports)
-    tolerated = all(any(one.tolerates(taint) for one in shape.filter.tolerations) for taint in node.taints)
+    tolerated = not any(picture.keeps_off(node, shape.filter.tolerations))
     return plain and tolerated and picture.has_labels(node, dict(shape.filter.selector))
 
 

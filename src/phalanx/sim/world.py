@@ -8,10 +8,12 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import cast
 
-from phalanx.model.effects import Effect
+from phalanx.model.daemons import DaemonSet
+from phalanx.model.effects import Effect, Report
 from phalanx.model.events import (
     Answer,
     BindAnswered,
+    DaemonSetsSeen,
     Event,
     GangGone,
     GangSeen,
@@ -22,31 +24,38 @@ from phalanx.model.events import (
     QueuesSeen,
     TopologiesSeen,
 )
-from phalanx.model.nodes import Pairs, PodShape
+from phalanx.model.nodes import Node, PodShape
 from phalanx.model.pods import PodKey
+from phalanx.model.queues import Queues
+from phalanx.model.request import PodSet
 from phalanx.model.snapshot import Snapshot
+from phalanx.sim import queueing
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.chances import Chances
 from phalanx.sim.controllers import Controllers
 from phalanx.sim.faults import CALM, Faults
 from phalanx.sim.hands import Hands
 from phalanx.sim.submission import Submission
-from phalanx.sim.truth import Gang, Kind, Truth
+from phalanx.sim.truth import Gang, Kind, Start, Truth
 from phalanx.sim.watches import Watch
 
 GATE = "Gate"
+_STARTS = ("PLACED", "PLACED_AHEAD")  # causes by which the engine reports that a gang was given its places
 
 
 class World:
     """One world. ``inbox``: what the engine is told at this instant; ``ahead``: how far its clock is ahead of ours."""
 
     def __init__(
-        self, cluster: Snapshot, submissions: Iterable[Submission] = (), faults: Faults = CALM, seed: int = 0
-    ) -> None:
+        self, cluster: Snapshot, submissions: Iterable[Submission] = (), faults: Faults = CALM, seed: int = 0,
+        daemon_sets: tuple[DaemonSet, ...] = (),
+    ) -> None:  # fmt: skip
         self.seed, self.faults = seed, faults
+        given = list(submissions)
         self.chances = Chances(seed)
         self.agenda = Agenda()
-        self.truth = Truth(cluster.nodes, cluster.topologies, cluster.queues)
+        self.truth = Truth(cluster.nodes, cluster.topologies, queueing.for_all(cluster.queues, given))
+        self.truth.daemon_sets = daemon_sets
         self.inbox: list[Event] = []
         self.ahead = 0.0
         self.started_at = 0.0  # since when the present engine listens
@@ -56,15 +65,16 @@ class World:
         self.watches = {kind: self._watch(kind) for kind in Kind}
         self.hands = Hands(
             self.truth, self.controllers, self.agenda, faults, self.chances.of("effects"),
-            self._answered, self.told_labels,
+            self._answered, self.told_of,
         )  # fmt: skip
         self.truth.listeners.append(self._changed)
         for pod in cluster.pods:
             shape = PodShape(pod.requests, namespace=pod.namespace)
             self.truth.make_pod(None, pod.name, shape, None, None, node=pod.node)
-        self.expected = 0
-        for submission in submissions:
-            self.expected += 1
+        for node in cluster.nodes:
+            self.controllers.make_daemons(node.name)
+        self.expected = len(given)
+        for submission in given:
             self.agenda.at(submission.at, self._submitting(submission))
         self.start_anew()
 
@@ -78,6 +88,7 @@ class World:
         gated = request.rules.enforcement == GATE
         owner = f"{request.kind}/{request.id}" if gated else ""
         gang = Gang(request, self.agenda.now, submission.duration, owner, held=gated or request.suspended)
+        gang.staggered = submission.staggered
         self.controllers.submit(gang)
 
     def hold_back(self, gang: str) -> None:
@@ -93,6 +104,16 @@ class World:
         if not self.truth.gangs[gang].owner:
             self.controllers.let_go(gang)
 
+    def resize(self, name: str, count: int) -> None:
+        """Its user wants another number of pods, not below the minimum. For gangs of one pod set."""
+        gang = self.truth.gangs[name]
+        (pods,) = gang.request.root.members
+        assert isinstance(pods, PodSet)
+        root = replace(gang.request.root, members=(replace(pods, count=max(count, pods.min_count)),))
+        gang.request = replace(gang.request, root=root)
+        self.truth.put_gang(gang)
+        self.controllers.follow_size(name)
+
     def _set_suspended(self, name: str, suspended: bool) -> None:
         gang = self.truth.gangs[name]
         gang.request = replace(gang.request, suspended=suspended)
@@ -101,8 +122,13 @@ class World:
     # --------------------------------------------------------------------------------------------- telling
 
     def _watch(self, kind: Kind) -> Watch:
-        see = {Kind.NODE: self._see_node, Kind.GANG: self._see_gang, Kind.POD: self._see_pod}[kind]
-        gone = {Kind.NODE: NodeGone, Kind.GANG: GangGone, Kind.POD: PodGone}[kind]
+        see = {
+            Kind.NODE: self._see_node, Kind.GANG: self._see_gang, Kind.POD: self._see_pod,
+            Kind.QUEUES: lambda _: QueuesSeen(self.truth.queues),
+        }[kind]  # fmt: skip
+        gone = {
+            Kind.NODE: NodeGone, Kind.GANG: GangGone, Kind.POD: PodGone, Kind.QUEUES: lambda _: QueuesSeen(Queues()),
+        }[kind]  # fmt: skip
         chance = self.chances.of(f"watch {kind.value}")
         return Watch(self.agenda, self.faults, chance, see, cast("Callable[[Hashable], Event]", gone), self.inbox_add)
 
@@ -129,9 +155,22 @@ class World:
         if event.answer is Answer.UNKNOWN:
             self.watches[Kind.POD].read(event.key)
 
-    def told_labels(self, node: str) -> Pairs:
+    def told_of(self, node: str) -> tuple[Node | None, frozenset[PodKey]]:
+        """What the engine was last told of a node, and which of the pods of no gang that are on it."""
         told = self.watches[Kind.NODE].told.get(node)
-        return tuple(sorted(told.node.labels.items())) if isinstance(told, NodeSeen) else ()
+        strangers = frozenset(key for key in self.truth.strangers(node) if self._is_told(key, node))
+        return told.node if isinstance(told, NodeSeen) else None, strangers
+
+    def _is_told(self, key: PodKey, node: str) -> bool:
+        told = self.watches[Kind.POD].told.get(key)
+        return isinstance(told, PodSeen) and told.pod.node == node
+
+    def _told_nodes(self) -> tuple[Node, ...]:
+        return tuple(told.node for told in self.watches[Kind.NODE].told.values() if isinstance(told, NodeSeen))
+
+    def _told_queues(self) -> Queues:
+        told = self.watches[Kind.QUEUES].told.get(Kind.QUEUES.value)
+        return told.queues if isinstance(told, QueuesSeen) else Queues()
 
     def told_gangs(self) -> list[str]:
         """Gangs that the engine was told of and not yet told to be gone."""
@@ -143,7 +182,8 @@ class World:
         self.started_at = self.agenda.now
         tellers: list[Callable[[], None]] = [
             lambda: self.inbox_add(TopologiesSeen(tuple(self.truth.topologies.values()))),
-            lambda: self.inbox_add(QueuesSeen(self.truth.queues)),
+            lambda: self.inbox_add(DaemonSetsSeen(self.truth.daemon_sets)),
+            lambda: self.watches[Kind.QUEUES].start_anew([Kind.QUEUES.value]),
             lambda: self.watches[Kind.NODE].start_anew(self.truth.nodes),
             lambda: self.watches[Kind.GANG].start_anew(self.truth.gangs),
             lambda: self.watches[Kind.POD].start_anew(self.truth.pods),
@@ -174,7 +214,11 @@ class World:
         return told
 
     def carry_out(self, effects: Iterable[Effect], step: int) -> None:
-        self.hands.carry_out(effects, step)
+        asked = list(effects)
+        for effect in asked:
+            if isinstance(effect, Report) and effect.cause in _STARTS and effect.gang in self.truth.gangs:
+                self.truth.gangs[effect.gang].start = Start(step, self._told_nodes(), self._told_queues())
+        self.hands.carry_out(asked, step)
 
     @property
     def over(self) -> bool:

@@ -9,7 +9,7 @@ from phalanx.dialects.gang.declared import Forest
 from phalanx.dialects.gang.near import Near
 from phalanx.dialects.levels import choose
 from phalanx.dialects.outline import Outline
-from phalanx.dialects.surroundings import Surroundings, priority, queue, usual_topology
+from phalanx.dialects.surroundings import Surroundings, local_queue, priority, queue, usual_topology
 from phalanx.model.request import Group, Ranks, Request
 from phalanx.model.rules import Rules
 
@@ -45,9 +45,10 @@ def requests(outline: Outline, notes: Notes, around: Surroundings) -> tuple[Requ
         root=Group(outline.name, ()),
         topology=levels.name,
         queue=queue(spec.at("queue"), outline.namespace, around),
+        local_queue=local_queue(spec.at("queue"), outline.namespace, around),
         priority=priority(spec.at("priorityClassName"), around) if outline.priority is None else outline.priority,
         suspended=spec.at("suspend").flag(False),
-        rules=_rules(spec),
+        rules=_rules(spec, around.rules),
     )
     flavor = flavored.of(blank.queue, spec.at("queue"), around)
     if around_all != Near() or any(one.near != Near() for one in forest.groups.values()):
@@ -75,9 +76,8 @@ def _check_carried(spec: Field) -> None:
         spec.at(name).integer(0, low=1)
 
 
-def _rules(spec: Field) -> Rules:
+def _rules(spec: Field, usual: Rules) -> Rules:
     """How the gang wants to be treated over time; what it does not say is as usual."""
-    usual = Rules()
     return Rules(
         enforcement=spec.at("enforcement").choice(usual.enforcement, "Bind", "Gate"),
         schedule=float(spec.at("scheduleTimeoutSeconds").integer(int(usual.schedule))),

@@ -101,7 +101,10 @@ def _places(
             if key in part.near:
                 losses.say(f"{key} for each copy", part.near[key], f"{who} is written without")
         level = part.near.get("required")
-        return around, ((str(level), part.count), *slices) if level is not None else slices
+        if level is None:
+            return around, slices
+        # pods of one domain are in slices of that level anyway
+        return around, ((str(level), part.count), *(one for one in slices if one[0] != level))
     if part.near and around:
         losses.say("nesting", part.name, f"{who} keeps its own levels only")
     return part.near or around, slices

@@ -125,7 +125,7 @@ def _lacking(doc: Field, common: Common, families: Families) -> tuple[Missing, .
         return ()
     common.policy.least.warn(f"{len(children)} of {needed} groups are there; it waits for the rest")
     only = children[0].at("metadata", "name").value if len(children) == 1 else doc.at("metadata", "name").value
-    return (Missing(str(only), needed, len(children)),)
+    return (Missing(str(only), needed, len(children), groups=True),)
 
 
 def _children(doc: Field, families: Families) -> list[Field]:
