@@ -1,0 +1,183 @@
+"""One family read as a whole: its requests, what is wrong with it, and where its pods belong."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from phalanx.dialects import links, owners, podspec, readers, recognised, workloads
+from phalanx.dialects.documents import Document
+from phalanx.dialects.fields import Field, Notes
+from phalanx.dialects.following import membership, ours, ties
+from phalanx.dialects.following.membership import Membership, Said, Seat
+from phalanx.dialects.following.ours import Marks
+from phalanx.dialects.neighbours import NOBODY, Key, Neighbours
+from phalanx.dialects.outline import Outline
+from phalanx.dialects.surroundings import Surroundings
+from phalanx.model.decision import Invalid
+from phalanx.model.problems import Problem
+from phalanx.model.request import Request
+
+_BY_INDEX = ("Job", "CronJob", "StatefulSet", "JobSet", "TrainJob", "LeaderWorkerSet")  # ranks that no path tells
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """``docs``: its objects, pods among them only where they say what their group is like."""
+
+    docs: Mapping[Key, Document]
+    requests: tuple[Request, ...] = ()
+    invalid: tuple[Invalid, ...] = ()
+    notes: Mapping[str, tuple[Problem, ...]] | None = None
+    seats: tuple[Seat, ...] = ()
+    paths: Mapping[str, str] | None = None  # group -> where its pods carry their rank
+    neighbours: Neighbours = NOBODY
+
+    def subject(self, kind: str, namespace: str, name: str) -> Document | None:
+        """The object that a request was read from."""
+        for (_, what, space, called), doc in self.docs.items():
+            if (what, space, called) == (kind, namespace, name):
+                return doc
+        return None
+
+
+def gathers(keys: Iterable[Key]) -> bool:
+    """Whether pods have a say in what is asked for: something gathers them, or they stand for themselves."""
+    return any(key[:2] in readers.GATHERERS for key in keys) or not any(key[:2] in readers.MAKERS for key in keys)
+
+
+def read(docs: Mapping[Key, Document], around: Surroundings, marks: Marks) -> Family:
+    """The family of these objects; one that is none of our business has no requests.
+
+    Where a reader trips over one it is refused: a mistake of ours must not stop the gangs of everybody else.
+    """
+    try:
+        return _read(docs, around, marks)
+    except Exception as error:
+        makers = [doc for key, doc in docs.items() if key[:2] != ("", "Pod")] or list(docs.values())
+        return Family(docs, invalid=tuple(_unread(doc, error) for doc in makers))
+
+
+def _unread(doc: Document, error: Exception) -> Invalid:
+    message = f"cannot be read, and that is a mistake of Phalanx: {type(error).__name__}: {error}"
+    return Invalid(doc.kind, doc.namespace, doc.name, (Problem("", None, (), message),))
+
+
+def _read(docs: Mapping[Key, Document], around: Surroundings, marks: Marks) -> Family:
+    if not ours.is_marked(docs.values(), marks):
+        return Family(docs)
+    listed = [docs[key] for key in sorted(docs)]
+    found = workloads.read(listed, around, None)
+    wanted = tuple(_enforced(one, docs, marks) for one in found.requests if not _is_over(one, docs))
+    paths = {name: path for outline in found.outlines for name, path in _paths(outline)}
+    neighbours = readers.surrounded(listed, around).neighbours
+    return Family(docs, wanted, found.invalid, found.notes, tuple(membership.seats(wanted)), paths, neighbours)
+
+
+def _is_over(request: Request, docs: Mapping[Key, Document]) -> bool:
+    return any(
+        key[1:] == (request.kind, request.namespace, request.name) and ours.has_finished(doc)
+        for key, doc in docs.items()
+    )
+
+
+def _enforced(request: Request, docs: Mapping[Key, Document], marks: Marks) -> Request:
+    """The request with the way its pods get their nodes: bound by us where they name us, else gated. (X-01)"""
+    if any(_names_us(doc, marks) for doc in docs.values()) and not any(_is_gated(doc) for doc in docs.values()):
+        request = replace(request, rules=replace(request.rules, enforcement="Bind"))
+        own = next(
+            (doc for key, doc in docs.items() if key[1:] == (request.kind, request.namespace, request.name)), None
+        )
+        held = own is not None and own.kind != "Gang" and Field.of(own.value).at("spec", "suspend").value is True
+        return replace(request, suspended=request.suspended or held)
+    return replace(request, rules=replace(request.rules, enforcement="Gate"))
+
+
+def _names_us(doc: Document, marks: Marks) -> bool:
+    return any(ours.is_bound_by_us(one, marks) for one in _pods_of(doc))
+
+
+def _is_gated(doc: Document) -> bool:
+    return any(ours.was_gated(one) for one in _pods_of(doc))
+
+
+def _pods_of(doc: Document) -> list[Field]:
+    """A pod itself, and the templates of whatever makes pods."""
+    return [Field.of(doc.value)] if doc.kind == "Pod" and not doc.group else ties.templates(doc.value)
+
+
+def _paths(outline: Outline) -> list[tuple[str, str]]:
+    found = []
+    for entry in outline.groups:
+        at = Field.of(dict(entry))
+        name, path = at.at("name").value, at.at("rank", "fieldPath").value
+        if isinstance(name, str) and isinstance(path, str):
+            found.append((name, path))
+    return found
+
+
+# -- pods --------------------------------------------------------------------------------------------------------
+
+
+def member(family: Family, pod: Document, keys: Iterable[str], around: Surroundings) -> Membership | None:
+    """Where a pod belongs, if anything tells. ``keys``: replica keys of the family's pods, in order."""
+    if not family.seats:
+        return None
+    said = _said(family, pod, around)
+    return membership.find(said, _own_seats(family, pod), tuple(keys))
+
+
+def _own_seats(family: Family, pod: Document) -> tuple[Seat, ...]:
+    """Those of what the pod names or was made by: all runs of a CronJob are one family, and each a gang. (W-075)"""
+    link, top = links.of(Field.of(pod.value).aside()), _top(family, pod)
+    linked = link is not None and readers.is_followed(link, pod.namespace, family.neighbours)
+    keys = [readers.target(link, pod.namespace)] if link is not None and linked else []
+    keys += [readers.key(top)] if top is not None else []
+    for key in keys:
+        gangs = {one.id for one in family.requests if (one.kind, one.namespace, one.name) == key[1:]}
+        if gangs:
+            return tuple(seat for seat in family.seats if seat.gang in gangs)
+    return family.seats
+
+
+def replica(pod: Document) -> str | None:
+    """The key by which a pod says which copy it is in."""
+    at = Field.of(pod.value).aside()
+    link = links.of(at)
+    return link.replica if link is not None else None
+
+
+def _said(family: Family, pod: Document, around: Surroundings) -> Said:
+    at = Field.of(pod.value).aside()
+    link, top = links.of(at), _top(family, pod)
+    row = recognised.recognise(top.kind if top else "Pod", at, Field.of(top.value if top else None, Notes()))
+    linked = link is not None and readers.is_followed(link, pod.namespace, family.neighbours)
+    own = (link.group, link.name) if link is not None and linked else (None, None)
+    groups = [own[0], row.group, own[1]]  # a group of a tree is named by its pods as what they belong to
+    named = tuple(name for name in groups if name is not None)
+    several = len(family.seats) > 1
+    return Said(
+        groups=named,
+        replica=link.replica if linked and link is not None and link.replica is not None else row.replica,
+        pod_class=row.pod_class,
+        rank=_rank(family, at, top, row.rank, named),
+        shape=podspec.read(at, pod.namespace, around) if several else None,
+    )
+
+
+def _top(family: Family, pod: Document) -> Document | None:
+    """The workload that made the pod, where its object is there."""
+
+    def find(kind: str, namespace: str, name: str) -> Field | None:
+        doc = family.subject(kind, namespace, name)
+        return None if doc is None else Field.of(doc.value)
+
+    top = owners.walk(Field.of(pod.value), find).top
+    return None if top is None else family.docs.get((top.api_group, top.kind, pod.namespace, top.name))
+
+
+def _rank(family: Family, pod: Field, top: Document | None, known: int | None, groups: tuple[str, ...]) -> int | None:
+    path = next((family.paths[name] for name in groups if family.paths and name in family.paths), None)
+    if path is None and family.paths and len(family.paths) == 1:
+        path = next(iter(family.paths.values()))
+    if (top is not None and top.kind in _BY_INDEX and known is not None) or path is None:
+        return known
+    return recognised.rank_by_path(pod, Field.of(path))

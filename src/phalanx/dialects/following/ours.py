@@ -1,0 +1,130 @@
+"""Which workloads and pods are for us to place, and whether we bind their pods or take their gates off.
+
+A pod that names our scheduler is bound by us. A workload that carries a mark of ours, and whose pods another scheduler
+binds, is gated: we choose the places, the other one does the last step. Everything else is a neighbour that takes room.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from phalanx.dialects import wishes
+from phalanx.dialects.documents import Document
+from phalanx.dialects.fields import Field
+from phalanx.dialects.following import ties
+from phalanx.dialects.neighbours import Key
+from phalanx.model.rules import Rules
+from phalanx.model.topology import HOSTNAME
+
+GATE = "phalanx.dev/topology"  # the scheduling gate that holds a pod back until it has its place (K-048)
+PINNED = "phalanx.dev/pinned"  # the keys of the node selector that we wrote into a pod when its gate came off
+DOMAIN = "phalanx.dev/domain"
+_PREFIX = "phalanx.dev/"
+RANK = "phalanx.dev/rank"
+WRITTEN = frozenset({DOMAIN, RANK, PINNED})  # by us, into pods
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """``schedulers``: names by which pods are handed to us. ``queues``: labels that hand us a workload to gate.
+
+    ``namespaces``: whose workloads are placed; none: those of all. ``rules``: for gangs that say nothing about it.
+    """
+
+    schedulers: tuple[str, ...] = ("phalanx",)
+    queues: tuple[str, ...] = (wishes.QUEUE,)
+    namespaces: tuple[str, ...] = ()
+    rules: Rules = Rules()
+
+    def covers(self, namespace: str) -> bool:
+        return not self.namespaces or namespace in self.namespaces
+
+
+def is_marked(docs: Iterable[Document], marks: Marks) -> bool:
+    """Whether a family is for us: one of its pods or templates names our scheduler, or something carries a mark."""
+    return any(_is_marked(doc, marks) for doc in docs)
+
+
+def _is_marked(doc: Document, marks: Marks) -> bool:
+    if doc.group == "phalanx.dev":
+        return True
+    if doc.kind == "Pod" and not doc.group:
+        return (
+            is_bound_by_us(Field.of(doc.value), marks) or was_gated(Field.of(doc.value)) or _carries(doc.value, marks)
+        )
+    return _carries(doc.value, marks) or any(
+        is_bound_by_us(one, marks) or _carries(one.value, marks) for one in ties.templates(doc.value)
+    )
+
+
+def is_bound_by_us(pod: Field, marks: Marks) -> bool:
+    """Whether a pod, or the pods of a template, name our scheduler."""
+    return pod.at("spec", "schedulerName").value in marks.schedulers
+
+
+def is_gated(pod: Field) -> bool:
+    """Whether our gate is on the pod."""
+    return any(gate.at("name").value == GATE for gate in pod.at("spec", "schedulingGates").items())
+
+
+def was_gated(pod: Field) -> bool:
+    """Whether our gate is, or was, on the pod."""
+    return is_gated(pod) or pod.at("metadata", "annotations", PINNED).present
+
+
+def pinned(pod: Field) -> str:
+    """The node that a pod may only go to since we took its gate off; empty where we did not."""
+    node = pod.at("spec", "nodeSelector", HOSTNAME).value
+    freed = pod.at("metadata", "annotations", PINNED).present and not is_gated(pod)
+    return node if freed and isinstance(node, str) else ""
+
+
+def _carries(value: object, marks: Marks) -> bool:
+    """Whether labels or annotations hold a key of ours that a user writes, or a label that hands it to us."""
+    metadata = value.get("metadata") if isinstance(value, Mapping) else None
+    if not isinstance(metadata, Mapping):
+        return False
+    labels, annotations = (metadata.get(part) for part in ("labels", "annotations"))
+    keys = [key for part in (labels, annotations) if isinstance(part, Mapping) for key in part]
+    return any(key in marks.queues or (str(key).startswith(_PREFIX) and key not in WRITTEN) for key in keys)
+
+
+def unpinned(value: Mapping[object, object]) -> Mapping[object, object]:
+    """A pod as it was before we pinned it: its shape must not depend on where it was put."""
+    at = Field.of(value)
+    keys = at.at("metadata", "annotations", PINNED).value
+    selector = at.at("spec", "nodeSelector").value
+    spec = value.get("spec")
+    if not isinstance(keys, str) or not isinstance(selector, dict) or not isinstance(spec, dict):
+        return value
+    kept = {key: one for key, one in selector.items() if key not in keys.split(",")}
+    return {**value, "spec": {**spec, "nodeSelector": kept}}
+
+
+Owned = tuple[str, str]
+SUSPENDABLE: frozenset[Owned] = frozenset({("batch", "Job"), ("jobset.x-k8s.io", "JobSet")})
+
+
+def owner(docs: Mapping[Key, Document], kind: str, namespace: str, name: str) -> str:
+    """``Job/default/train`` where the object that a request was read from can be suspended; else nothing."""
+    for home, what in sorted(SUSPENDABLE):
+        if what == kind and (home, kind, namespace, name) in docs:
+            return f"{kind}/{namespace}/{name}"
+    return ""
+
+
+def is_said_valid(doc: Document) -> bool | None:
+    """What an object of one of our kinds says of itself, for one of us wrote it there once; None: nothing."""
+    conditions = Field.of(doc.value).at("status", "conditions").items() if doc.group == "phalanx.dev" else []
+    found = [one.at("status").value for one in conditions if one.at("type").value == "Valid"]
+    return found[0] == "True" if found else None
+
+
+_OVER = frozenset({"Complete", "Completed", "Failed", "Succeeded", "Finished"})
+
+
+def has_finished(doc: Document) -> bool:
+    """Whether an object says that its work is over: nothing is to be placed for it any more."""
+    for condition in Field.of(doc.value).at("status", "conditions").items():
+        if condition.at("type").value in _OVER and condition.at("status").value == "True":
+            return True
+    return False

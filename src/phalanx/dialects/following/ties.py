@@ -1,0 +1,83 @@
+"""What an object is tied to: its controller, what its pods say they belong to, what its spec names.
+
+::
+
+    Pod -> ReplicaSet -> Deployment        by ownerReferences
+    Pod -> PodGroup -> CompositePodGroup   by spec.schedulingGroup and spec.parentCompositePodGroupName
+    Job -> Gang                            by a label in its pod template
+"""
+
+from collections.abc import Iterator, Mapping
+
+from phalanx.dialects import links, owners
+from phalanx.dialects.documents import Document
+from phalanx.dialects.fields import Field
+from phalanx.dialects.neighbours import Key
+from phalanx.dialects.readers import target
+
+_SCHEDULING = "scheduling.k8s.io"
+_TRAINER = "trainer.kubeflow.org"
+_DEPTH = 8  # how far below the top of an object a pod template is looked for
+_WORK = 2_000  # and in how many entries
+
+
+def of(doc: Document) -> frozenset[Key]:
+    """The keys of everything an object is tied to."""
+    at = Field.of(doc.value)
+    found = set(_linked(doc, at)) | set(_named(doc, at))
+    owner = owners.controller(at.aside())
+    if owner is not None:
+        found.add((owner.api_group, owner.kind, doc.namespace, owner.name))
+    return frozenset(found)
+
+
+def _linked(doc: Document, at: Field) -> Iterator[Key]:
+    for one in [at] if doc.kind == "Pod" and not doc.group else templates(doc.value):
+        link = links.of(one.aside())
+        if link is not None:
+            yield target(link, doc.namespace)
+
+
+def templates(value: Mapping[object, object]) -> list[Field]:
+    """The pod templates inside an object of any kind, as far as they are looked for."""
+    found: list[Field] = []
+    layer: list[object] = [value.get("spec")]
+    work = 0
+    for _ in range(_DEPTH):
+        below: list[object] = []
+        for one in layer:
+            if is_template(one):
+                found.append(Field.of(one))
+                continue
+            held = list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else []
+            work += len(held)
+            if work > _WORK:
+                return found
+            below.extend(held)
+        layer = below
+    return found
+
+
+def is_template(value: object) -> bool:
+    spec = value.get("spec") if isinstance(value, dict) else None
+    return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
+
+
+def _named(doc: Document, at: Field) -> Iterator[Key]:
+    """Objects that a spec names: parents and templates of groups, what an autoscaler scales, a runtime."""
+    spec = at.at("spec")
+    if (parent := _text(spec, "parentCompositePodGroupName")) is not None:
+        yield _SCHEDULING, "CompositePodGroup", doc.namespace, parent
+    if (workload := _text(spec, "workloadRef", "workloadName")) is not None:
+        yield _SCHEDULING, "Workload", doc.namespace, workload
+    if (scaled := _text(spec, "scaleTargetRef", "name")) is not None:
+        api, kind = _text(spec, "scaleTargetRef", "apiVersion") or "", _text(spec, "scaleTargetRef", "kind") or ""
+        yield api.rpartition("/")[0], kind, doc.namespace, scaled
+    if (runtime := _text(spec, "runtimeRef", "name")) is not None:
+        kind = _text(spec, "runtimeRef", "kind") or "ClusterTrainingRuntime"
+        yield _TRAINER, kind, "default" if kind.startswith("Cluster") else doc.namespace, runtime
+
+
+def _text(at: Field, *path: str) -> str | None:
+    value = at.at(*path).value
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,46 @@
+"""What following gives: events for the engine, and what there is to say to the people who wrote the objects."""
+
+from dataclasses import dataclass, field
+
+from phalanx.dialects.documents import Document
+from phalanx.dialects.fields import Field
+from phalanx.dialects.neighbours import Key
+from phalanx.model.decision import Invalid
+from phalanx.model.events import Event
+from phalanx.model.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The object that a gang was read from: where its conditions go and whom events are about."""
+
+    key: Key  # API group, kind, namespace, name
+    api_version: str
+    uid: str
+    generation: int = 0
+
+    @classmethod
+    def of(cls, key: Key, doc: Document | None) -> "Subject":
+        """None: a group of pods that has no object."""
+        if doc is None:
+            return cls(key, "", "")
+        metadata = Field.of(doc.value).at("metadata")
+        uid, generation = metadata.at("uid").value, metadata.at("generation").value
+        version = f"{doc.group}/{doc.version}" if doc.group else doc.version
+        return cls(key, version, str(uid or ""), generation if isinstance(generation, int) else 0)
+
+
+@dataclass(slots=True)
+class Told:
+    """``subjects``: of the gangs told of, by id. ``refused``: workloads that are wrong. ``notes``: warnings by gang.
+
+    ``problems``: of the cluster's own objects, all of them; ``unusable``: of our kinds among those, object by object.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    subjects: dict[str, Subject] = field(default_factory=dict)
+    refused: list[tuple[Subject, Invalid]] = field(default_factory=list)
+    accepted: list[Subject] = field(default_factory=list)  # were refused before, and are good now
+    notes: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    unusable: list[tuple[Subject, tuple[Problem, ...]]] = field(default_factory=list)

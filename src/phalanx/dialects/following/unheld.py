@@ -1,0 +1,53 @@
+"""Workloads that are to be gated, and whose pods nothing holds back: another scheduler starts them without us."""
+
+from dataclasses import replace
+
+from phalanx.dialects import readers
+from phalanx.dialects.documents import Document
+from phalanx.dialects.fields import Field
+from phalanx.dialects.following import ours, ties
+from phalanx.dialects.following.family import Family
+from phalanx.dialects.following.ours import Marks
+from phalanx.dialects.neighbours import Key
+from phalanx.model.decision import Invalid
+from phalanx.model.problems import Problem
+
+
+def refused(family: Family, marks: Marks) -> Family:
+    """The family without what would be gated, and with the reason, where its makers run free. There is no webhook that
+    would have held them back when they were made."""
+    gated = [one for one in family.requests if one.rules.enforcement == "Gate"]
+    makers = [doc for key, doc in family.docs.items() if _makes_pods(key) and _lives(doc)]
+    if not gated or not makers or any(_is_held(doc) for doc in makers):
+        return family
+    names = dict.fromkeys((one.kind, one.namespace, one.name) for one in gated)
+    kept = tuple(one for one in family.requests if one not in gated)
+    wrong = (_problem(makers[0], marks),)
+    invalid = (*family.invalid, *(Invalid(*name, wrong) for name in names))
+    return replace(family, requests=kept, invalid=invalid, seats=())
+
+
+def _makes_pods(key: Key) -> bool:
+    return key[:2] in readers.MAKERS and key[1] != "Pod"
+
+
+def _lives(doc: Document) -> bool:
+    """Whether a server has it; a manifest that is only asked about starts nothing yet."""
+    return Field.of(doc.value).at("metadata", "uid").present
+
+
+def _is_held(doc: Document) -> bool:
+    """Whether it makes no pods for now, or only such as our gate is on."""
+    held = Field.of(doc.value).at("spec", "suspend").value is True
+    return held or any(ours.is_gated(one) for one in ties.templates(doc.value))
+
+
+def _problem(doc: Document, marks: Marks) -> Problem:
+    can_wait = (doc.home, doc.kind) in ours.SUSPENDABLE
+    path, value = ("spec.suspend", False) if can_wait else ("spec.template.spec.schedulingGates", None)
+    ways = "make it with suspend: true, " if can_wait else ""
+    message = (
+        f"nothing holds its pods back, and another scheduler starts them: {ways}name schedulerName: "
+        f"{marks.schedulers[0]} in its pod template, or put gate {ours.GATE} there"
+    )
+    return Problem(path, value, ("true",) if can_wait else (ours.GATE,), message)

@@ -1,0 +1,26 @@
+"""Which objects are refused. A scheduler before us may have done it: then only what it wrote into them tells."""
+
+from phalanx.dialects.neighbours import Key
+
+_UNSETTLED = "nobody has said yet that it is good, or a scheduler that ended has said that it is not"
+
+
+class Verdicts:
+    """So that each refusal is told once, and once that it is over."""
+
+    def __init__(self) -> None:
+        self._refused: dict[Key, object] = {}
+
+    def unsettle(self, key: Key) -> None:
+        """An object is seen for the first time, and that it is good is news."""
+        self._refused.setdefault(key, _UNSETTLED)
+
+    def refuse(self, key: Key, why: object) -> bool:
+        """It is wrong; whether that is news."""
+        before = self._refused.get(key)
+        self._refused[key] = why
+        return before != why
+
+    def lift(self, key: Key) -> bool:
+        """It is good, or gone; whether it was refused until now."""
+        return self._refused.pop(key, None) is not None
