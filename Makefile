@@ -7,8 +7,11 @@ DURATION ?= 40s
 
 BIN := .venv/bin
 READY := .venv/.ready
+KUBE := tests/testbed/real tests/contract tests/kube
 LIFECYCLE := docs/lifecycle.md
 REASONS := docs/reasons.md
+SETTINGS := docs/configuration.md
+CRDS := deploy/crds
 # the pins hold for the build of the package too; the second name is what newer versions of pip read
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -16,10 +19,10 @@ INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench soak docs
+.PHONY: help setup demo test test-kube up-kube check bench bench-kube soak docs
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## make .venv and install Phalanx with its tools (the other targets do it when needed)
 
@@ -29,15 +32,26 @@ $(READY): pyproject.toml constraints.txt
 	@echo "setup: virtual environment .venv with `$(PYTHON) -V`"
 	@$(PYTHON) -m venv .venv
 	@echo "setup: installing Phalanx and its tools, pinned by constraints.txt (the first time takes a minute or two)"
-	@$(INSTALL) --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev,fast]'
 	@touch $@
 	@echo "setup: ready"
 
 demo: $(READY) ## place sample gangs on a drawn cluster and explain one refusal
 	@$(BIN)/phalanx demo
 
-test: $(READY) ## all tests, in parallel (WORKERS=n, ARGS="-k words" to choose)
-	@$(BIN)/python -m pytest -q -n $(WORKERS) $(ARGS)
+test: $(READY) ## all tests that need no cluster, in parallel (WORKERS=n, ARGS="-k words" to choose)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) $(KUBE:%=--ignore=%) $(ARGS)
+
+test-kube: $(READY) ## tests on a real control plane, built from Go modules the first time (ARGS="-k words")
+	@$(BIN)/python -m testbed build
+	@for suite in $(KUBE); do \
+		echo "test-kube: $$suite"; \
+		PHALANX_KUBE=1 $(BIN)/python -m pytest -q -n 0 $$suite $(ARGS) || \
+			{ code=$$?; [ $$code = 5 ] && [ -n "$(ARGS)" ] || exit $$code; }; \
+	done
+
+up-kube: $(READY) ## a real control plane on this machine to look at; Ctrl-C ends it
+	@$(BIN)/python -m testbed up
 
 check: $(READY) ## lint, format, types, import rule, generated pages
 	@echo "check: ruff";         $(BIN)/ruff check .
@@ -45,9 +59,16 @@ check: $(READY) ## lint, format, types, import rule, generated pages
 	@echo "check: mypy";         $(BIN)/mypy
 	@echo "check: import rule";  $(BIN)/lint-imports --no-logo
 	@echo "check: $(REASONS)";   $(BIN)/python -m phalanx.explain.reference --check $(REASONS)
+	@echo "check: $(LIFECYCLE)"; $(BIN)/python -m phalanx.engine.diagram --check $(LIFECYCLE)
+	@echo "check: $(SETTINGS)";  $(BIN)/python -m phalanx.kube.configuration --check $(SETTINGS)
+	@echo "check: $(CRDS)";      $(BIN)/python -m phalanx.kube.crds --check $(CRDS)
 
 bench: $(READY) ## quality and speed on large clusters, each row against its threshold
 	@$(BIN)/python -m bench
+
+bench-kube: $(READY) ## against the in-tree scheduler on a real API server
+	@$(BIN)/python -m testbed build
+	@$(BIN)/python -m bench.kube
 
 soak: $(READY) ## random worlds with faults for as long as asked (SEED=n, DURATION=40s)
 	@$(BIN)/python -m phalanx.sim.soak --seed $(SEED) --duration $(DURATION)
@@ -55,6 +76,8 @@ soak: $(READY) ## random worlds with faults for as long as asked (SEED=n, DURATI
 docs: $(READY) ## write the generated pages again
 	@$(BIN)/python -m phalanx.explain.reference > $(REASONS).new
 	@mv $(REASONS).new $(REASONS)
-	@$(BIN)/python -c "from phalanx.engine import diagram; print(diagram.page(), end='')" > $(LIFECYCLE).new
+	@$(BIN)/python -m phalanx.engine.diagram > $(LIFECYCLE).new
 	@mv $(LIFECYCLE).new $(LIFECYCLE)
-	@echo "docs: $(REASONS) $(LIFECYCLE)"
+	@$(BIN)/python -m phalanx.kube.configuration $(SETTINGS)
+	@$(BIN)/python -m phalanx.kube.crds $(CRDS)
+	@echo "docs: $(REASONS) $(LIFECYCLE) $(SETTINGS) $(CRDS)"

@@ -66,7 +66,7 @@ def test_a_bad_node_is_4_and_on_standard_error(write, cluster: str, capsys: Capt
     "tokens",
     [
         ("place",), ("place", "-f"), ("plac",), ("place", "-f", "x", "-o", "xml"), ("place", "-f", "x", "--nope"),
-        ("tree",), ("demo", "extra"), ("place", "-f", "x", "stray"),
+        ("explain",), ("demo", "extra"), ("place", "-f", "x", "stray"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_2(tokens: tuple[str, ...], capsys: Captured) -> None:

@@ -2,45 +2,71 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from phalanx.cli import files, placing, screen
+from phalanx.cli import clusters, files, placing, screen
+from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit
 from phalanx.cluster import Cluster, Decision, Decisions, Note
+from phalanx.dialects import documents, readers
 
 SCHEMA = "phalanx.dev/check/v1"
 
 
-def run(sources: Sequence[str], output: str, namespace: str | None) -> int:
-    docs = placing.in_namespace(files.load(sources), namespace)
-    cluster = Cluster.from_manifests(docs)
-    decisions = cluster.place(docs)
-    problems = placing.own_problems(cluster, decisions)
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What there is to say about documents. ``asked``: whether there are nodes that they could fit on."""
+
+    decisions: Decisions
+    problems: Sequence[Note]
+    warnings: Sequence[Note]
+    asked: bool
+
+
+def run(sources: Sequence[str], output: str, namespace: str | None, there: Source | None = None) -> int:
+    """``there``: the cluster that the documents are for; None: what they say themselves is all there is."""
+    look = Look([], 0.0, namespace) if there is None else clusters.look(there)
+    found = _found(placing.in_namespace(files.load(sources), look.namespace), look.objects)
     if output == "json":
-        print(json.dumps(_document(cluster, decisions, problems), indent=2))
+        print(json.dumps(_document(found), indent=2))
     else:
-        _show(cluster, decisions, problems)
-    return _exit_code(cluster, decisions, problems)
+        _show(found)
+    return _exit_code(found)
 
 
-def _exit_code(cluster: Cluster, decisions: Decisions, problems: Sequence[Note]) -> Exit:
+def _found(docs: list[Any], there: list[Any]) -> Findings:
+    """Problems of what is in the cluster already are no findings: they are not about these documents."""
+    given = {readers.key(doc): doc.title for doc in documents.sort(docs)[0]}
+    others = [doc for doc in documents.sort(there)[0] if readers.key(doc) not in given]
+    cluster = Cluster.from_manifests([*(doc.value for doc in others), *docs])
+    decisions = cluster.place(docs)
+    foreign = {doc.title for doc in others}
+    problems, warnings = (
+        [note for note in notes if note.path.partition(":")[0] not in foreign]
+        for notes in (placing.own_problems(cluster, decisions), (*cluster.warnings, *decisions.warnings))
+    )
+    return Findings(decisions, problems, warnings, bool(cluster.snapshot.nodes))
+
+
+def _exit_code(found: Findings) -> Exit:
     """As for ``place``; without nodes nobody asked whether it fits, so nothing waits."""
-    code = placing.exit_code(decisions, problems)
-    return Exit.PLACED if code == Exit.WAITING and not cluster.snapshot.nodes else code
+    code = placing.exit_code(found.decisions, found.problems)
+    return Exit.PLACED if code == Exit.WAITING and not found.asked else code
 
 
 # -- what there is to say ----------------------------------------------------------------------------------------
 
 
-def _wrong(decisions: Decisions, problems: Sequence[Note]) -> list[tuple[str, Note]]:
+def _wrong(found: Findings) -> list[tuple[str, Note]]:
     """Problems with the object each is about; those of the cluster's own documents name it in their path."""
-    of_workloads = [(_title(one), note) for one in decisions for note in one.problems]
-    return [*(("", note) for note in problems), *of_workloads]
+    of_workloads = [(_title(one), note) for one in found.decisions for note in one.problems]
+    return [*(("", note) for note in found.problems), *of_workloads]
 
 
-def _ignored(cluster: Cluster, decisions: Decisions) -> list[tuple[str, Note]]:
-    of_workloads = dict.fromkeys((_whole(one), note) for one in decisions for note in one.warnings)
-    return [*(("", note) for note in (*cluster.warnings, *decisions.warnings)), *of_workloads]
+def _ignored(found: Findings) -> list[tuple[str, Note]]:
+    of_workloads = dict.fromkeys((_whole(one), note) for one in found.decisions for note in one.warnings)
+    return [*(("", note) for note in found.warnings), *of_workloads]
 
 
 def _title(decision: Decision) -> str:
@@ -61,10 +87,10 @@ def _fits(decision: Decision) -> str:
 # -- as text -----------------------------------------------------------------------------------------------------
 
 
-def _show(cluster: Cluster, decisions: Decisions, problems: Sequence[Note]) -> None:
-    wrong, ignored = _wrong(decisions, problems), _ignored(cluster, decisions)
+def _show(found: Findings) -> None:
+    wrong, ignored = _wrong(found), _ignored(found)
     _section("PROBLEMS", [line for title, note in wrong for line in _problem(title, note)] or ["none"])
-    _section("FITS NOW", _answers(cluster, decisions))
+    _section("FITS NOW", _answers(found))
     if ignored:
         _section("NOTED OR IGNORED", [_said(title, note) for title, note in ignored])
 
@@ -90,9 +116,9 @@ def _said(title: str, note: Note) -> str:
     return f"{title}: {note}" if title else str(note)
 
 
-def _answers(cluster: Cluster, decisions: Decisions) -> list[str]:
-    valid = [one for one in decisions if one.status != "Invalid"]
-    if not cluster.snapshot.nodes:
+def _answers(found: Findings) -> list[str]:
+    valid = [one for one in found.decisions if one.status != "Invalid"]
+    if not found.asked:
         return [f"not asked: no Node is given ({len(valid)} valid)"]
     return [f"{_title(one)}: {_fits(one)}" for one in valid] or ["nothing to place"]
 
@@ -100,12 +126,12 @@ def _answers(cluster: Cluster, decisions: Decisions) -> list[str]:
 # -- as JSON -----------------------------------------------------------------------------------------------------
 
 
-def _document(cluster: Cluster, decisions: Decisions, problems: Sequence[Note]) -> dict[str, Any]:
+def _document(found: Findings) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "problems": [_as_dict(title, note) for title, note in _wrong(decisions, problems)],
-        "fitsNow": [one.to_dict() for one in decisions if one.status != "Invalid" and cluster.snapshot.nodes],
-        "ignored": [_as_dict(title, note) for title, note in _ignored(cluster, decisions)],
+        "problems": [_as_dict(title, note) for title, note in _wrong(found)],
+        "fitsNow": [one.to_dict() for one in found.decisions if one.status != "Invalid" and found.asked],
+        "ignored": [_as_dict(title, note) for title, note in _ignored(found)],
     }
 
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.text import Text
 
-from phalanx.cli import files, placing, screen, tree
+from phalanx.cli import clusters, placing, screen, tree
+from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit, Failed
 from phalanx.cluster import Cluster, Decision, Decisions
+from phalanx.engine.gangs import Gang
 from phalanx.model import resources
 from phalanx.model.problems import Problem
 from phalanx.model.topology import Tree
@@ -22,8 +25,9 @@ class Wish:
     level: str | None = None
 
 
-def run(sources: Sequence[str], gang: str | None, wish: Wish, namespace: str | None) -> int:
-    docs = placing.in_namespace(files.load(sources), namespace)
+def run(source: Source, gang: str | None, wish: Wish) -> int:
+    look = clusters.look(source)
+    docs = look.objects
     cluster = Cluster.from_manifests(docs)
     for note in cluster.problems:
         screen.say_error(str(note))
@@ -34,6 +38,9 @@ def run(sources: Sequence[str], gang: str | None, wish: Wish, namespace: str | N
     if gang is None:
         draw_bars(cluster, wish)
         return Exit.INVALID if cluster.problems else Exit.PLACED
+    living = _living(look, source, gang)
+    if living:
+        return _draw_living(look, living, wish)
     return _draw_gang(cluster, cluster.place(docs), gang, wish)
 
 
@@ -68,6 +75,38 @@ def _level(grown: Tree, name: str | None) -> int | None:
     if isinstance(number, Problem):
         raise Failed(number.message, code=Exit.USAGE)
     return number
+
+
+# -- a gang of a cluster -----------------------------------------------------------------------------------------
+
+
+def _living(look: Look, source: Source, name: str) -> list[tuple[Gang, Decision]]:
+    """The gangs of that name that are in a cluster, or in a snapshot of one; manifests are for ``place``."""
+    from phalanx.cli import explaining
+    from phalanx.kube.glance import is_manifest
+
+    seen = explaining.glanced(look, source)
+    found = [gang for gang in explaining.named(seen, name, look.namespace) if not is_manifest(seen.told, gang.id)]
+    return [(gang, Decision(seen.decided(gang), seen.ways_out(gang))) for gang in found]
+
+
+def _draw_living(look: Look, living: Sequence[tuple[Gang, Decision]], wish: Wish) -> int:
+    """Each where it is, or will be, in the cluster as it would be without it."""
+    for number, (gang, decision) in enumerate(living):
+        if number:
+            screen.out().print()
+        if decision.status == "Placed" and decision.pod_sets:
+            own = {(key.namespace, key.name) for key in gang.pods}
+            others = [doc for doc in look.objects if doc.get("kind") != "Pod" or _named(doc) not in own]
+            draw_placed(Cluster.from_manifests(others), decision, wish.resource)
+        else:
+            screen.out().print(screen.styled(decision.explain()))
+    return placing.exit_code(Decisions(decision for _, decision in living))
+
+
+def _named(doc: dict[str, Any]) -> tuple[str, str]:
+    metadata = doc.get("metadata") or {}
+    return metadata.get("namespace", "default"), metadata.get("name", "")
 
 
 # -- one gang ----------------------------------------------------------------------------------------------------

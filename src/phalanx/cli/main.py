@@ -3,13 +3,17 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
 import phalanx
 from phalanx.cli import screen
 from phalanx.cli.errors import Exit, Failed
+
+if TYPE_CHECKING:
+    from phalanx.cli.clusters import Source
 
 TRACEBACK = "PHALANX_TRACEBACK"  # set: show where an internal error comes from
 
@@ -29,6 +33,46 @@ Namespace = Annotated[
 Output = Annotated[
     Literal["table", "wide", "json", "yaml", "name"],
     Parameter(name=["-o", "--output"], help="How the decisions are printed."),
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class From:
+    """Options of commands that read objects from files or from a cluster. Nothing is ever written there."""
+
+    filename: Annotated[
+        list[str] | None,
+        Parameter(
+            name=["-f", "--filename"],
+            allow_leading_hyphen=True,
+            negative="",
+            help="Files instead of a cluster: manifests or a snapshot, a folder, or -. May be repeated.",
+        ),
+    ] = None
+    kubeconfig: Annotated[str, Parameter(help="Default: $KUBECONFIG, ~/.kube/config, the cluster we run in.")] = ""
+    context: Annotated[str, Parameter(help="A context of the kubeconfig.")] = ""
+    namespace: Annotated[
+        str | None,
+        Parameter(name=["-n", "--namespace"], help="Whose workloads; of files also that of documents that name none."),
+    ] = None
+    all_namespaces: Annotated[
+        bool, Parameter(name=["-A", "--all-namespaces"], negative="", help="Workloads of all namespaces.")
+    ] = False
+    configuration: Annotated[
+        str, Parameter(help="The file that phalanx run has; it says which workloads are ours.")
+    ] = ""
+
+    def source(self) -> "Source":
+        from phalanx.cli.clusters import Source
+
+        files = tuple(self.filename or ())
+        return Source(files, self.kubeconfig, self.context, self.namespace, self.all_namespaces, self.configuration)
+
+
+NOWHERE = From()
+Shown = Annotated[
+    Literal["table", "wide", "json", "yaml", "name"], Parameter(name=["-o", "--output"], help="How it is printed.")
 ]
 
 app = App(
@@ -85,14 +129,21 @@ def check(
         Literal["text", "json"], Parameter(name=["-o", "--output"], help="How the findings are printed.")
     ] = "text",
     namespace: Namespace = None,
+    cluster: Annotated[
+        bool, Parameter(negative="", help="Ask whether they would fit on a cluster, which is only read.")
+    ] = False,
+    kubeconfig: Annotated[str, Parameter(help="Of the cluster. Default: as kubectl has it.")] = "",
+    context: Annotated[str, Parameter(help="A context of the kubeconfig.")] = "",
 ) -> int:
     """Say what is wrong with manifests, whether they would fit now, and what of them is not looked at.
 
-    Without a Node among the files only the manifests themselves are judged.
+    Without a cluster, and without a Node among the files, only the manifests themselves are judged.
     """
     from phalanx.cli import checking
+    from phalanx.cli.clusters import Source
 
-    return checking.run(filename, output, namespace)
+    there = Source((), kubeconfig, context, namespace) if cluster or kubeconfig or context else None
+    return checking.run(filename, output, namespace, there)
 
 
 @app.command
@@ -121,18 +172,94 @@ def tree(
     gang: Annotated[str | None, Parameter(help="A workload to draw: NAME, KIND/NAME or NAMESPACE/NAME.")] = None,
     /,
     *,
-    filename: Files,
     free: Annotated[
         str | None, Parameter(help="The resource to draw. Default: GPUs if there are any, else cpu.")
     ] = None,
     topology: Annotated[str | None, Parameter(help="The topology to draw. Default: all.")] = None,
     level: Annotated[str | None, Parameter(help="The narrowest level to draw.")] = None,
-    namespace: Namespace = None,
+    given: From = NOWHERE,
 ) -> int:
     """Draw the topology with a bar of what is used in every domain, or one gang's pods and ranks on it."""
     from phalanx.cli import drawing
 
-    return drawing.run(filename, gang, drawing.Wish(free, topology, level), namespace)
+    return drawing.run(given.source(), gang, drawing.Wish(free, topology, level))
+
+
+@app.command
+def explain(
+    name: Annotated[str, Parameter(help="A workload: NAME, KIND/NAME or NAMESPACE/NAME; or pod/NAME.")],
+    /,
+    *,
+    output: Annotated[
+        Literal["text", "json", "yaml", "name"], Parameter(name=["-o", "--output"], help="How it is printed.")
+    ] = "text",
+    given: From = NOWHERE,
+) -> int:
+    """Say why a workload waits and what would help, where it runs, or what is wrong with it. 3: it waits."""
+    from phalanx.cli import explaining
+
+    return explaining.run(given.source(), name, output)
+
+
+@app.command
+def queue(*, output: Shown = "table", given: From = NOWHERE) -> int:
+    """List who waits in which queue, since when and why, and what every queue uses of its quota."""
+    from phalanx.cli import queueing
+
+    return queueing.run(given.source(), output)
+
+
+@app.command
+def get(
+    what: Annotated[Literal["gangs", "gang"], Parameter(help="What is listed.")] = "gangs",
+    /,
+    *,
+    output: Shown = "table",
+    given: From = NOWHERE,
+) -> int:
+    """List gangs with queue, state, pods bound of those wanted, domain and age."""
+    from phalanx.cli import getting
+
+    return getting.run(given.source(), output)
+
+
+snapshot = App(name="snapshot", help="Keep what a cluster looks like in a file, and say what is in one.")
+app.command(snapshot)
+
+
+@snapshot.command
+def save(
+    file: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="Ends in .json: JSON, else YAML; - is standard output.")
+    ],
+    /,
+    *,
+    whole: Annotated[
+        bool,
+        Parameter(negative="", help="Also environment, command, arguments and probes of containers: may be secret."),
+    ] = False,
+    given: From = NOWHERE,
+) -> int:
+    """Save all objects that decide where pods go. Every other command reads the file with -f."""
+    from phalanx.cli import snapshots
+
+    return snapshots.save(given.source(), file, whole)
+
+
+@snapshot.command
+def load(
+    file: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="A file that snapshot save wrote; - is standard input.")
+    ],
+    /,
+    *,
+    configuration: Annotated[str, Parameter(help="The file that phalanx run has.")] = "",
+) -> int:
+    """Say what is in a snapshot: how many of what, of when, and what of it is wrong."""
+    from phalanx.cli import snapshots
+    from phalanx.cli.clusters import Source
+
+    return snapshots.load(file, Source(config=configuration))
 
 
 @app.command
@@ -155,6 +282,9 @@ def simulate(
     seed: Annotated[int, Parameter(help="Of everything that is left to chance.")] = 0,
     limit: Annotated[int | None, Parameter(help="Take only the first gangs of the trace, or generate so many.")] = None,
     faster: Annotated[float, Parameter(help="Let the gangs arrive so many times as fast.")] = 1.0,
+    faults: Annotated[
+        Literal["none", "calm", "stormy"], Parameter(help="How often nodes, pods and binds fail, at times of the seed.")
+    ] = "none",
     required_up_to: Annotated[
         int,
         Parameter(
@@ -165,6 +295,9 @@ def simulate(
     output: Annotated[
         list[str], Parameter(name=["-o", "--output"], negative="", help="report.html, report.json. May be repeated.")
     ] = [],  # noqa: B006
+    record: Annotated[
+        str | None, Parameter(help="Write each decision to this file, one per line, for phalanx replay.")
+    ] = None,
     timing: Annotated[
         bool, Parameter(help="Tell in the report how long this machine took; all else is the same each time.")
     ] = True,
@@ -172,8 +305,25 @@ def simulate(
     """Run a trace on a simulated cluster with the real engine, and report waiting, utilisation and fragmentation."""
     from phalanx.cli import simulating
 
-    wish = simulating.Wish(cluster, trace, format, tuple(dict.fromkeys(policy)), seed, limit, faster, required_up_to)
-    return simulating.run(wish, output, timing)
+    policies = tuple(dict.fromkeys(policy))
+    wish = simulating.Wish(cluster, trace, format, policies, seed, limit, faster, required_up_to, faults)
+    return simulating.run(wish, output, timing, record)
+
+
+@app.command(name="run")
+def run_scheduler(
+    *,
+    kubeconfig: Annotated[
+        str | None, Parameter(help="Default: $KUBECONFIG, ~/.kube/config, then the cluster we run in.")
+    ] = None,
+    context: Annotated[str | None, Parameter(help="A context of the kubeconfig.")] = None,
+    configuration: Annotated[str | None, Parameter(help="A file; docs/configuration.md says what can be set.")] = None,
+    print_configuration: Annotated[bool, Parameter(negative="", help="Print what would be used, and end.")] = False,
+) -> int:
+    """Schedule the gangs of a cluster until told to stop."""
+    from phalanx.cli import running
+
+    return running.show(configuration) if print_configuration else running.run(configuration, kubeconfig, context)
 
 
 @app.command

@@ -1,7 +1,8 @@
 """The scheduler on a real cluster.
 
-Lives here: the writer that carries out effects, leader election, webhook, metrics, and the process around them.
+Lives here: ``watching`` (mirrors of all kinds), ``mind`` (follower and engine in a thread), ``loop`` between them,
+``writer`` and ``reporter`` (effects carried out, people told), configuration, metrics and doors, our CRDs, and the
+process around them. ``glance`` is one look at a cluster for the command line.
 May import: wire and everything below it. May change: the cluster.
 Will never: compare capacities or import another world (sim, embedded, web).
-Not built yet: there is no ``phalanx run`` so far.
 """

@@ -1,0 +1,166 @@
+"""Where objects come from: files, or a cluster that is only ever read.
+
+One look has all objects, the moment they are of, and the namespace that people mean when they name none. From a cluster
+every kind that the scheduler follows is listed once; what the role does not allow is passed over, and said.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from phalanx.cli import files, placing, screen
+from phalanx.cli.errors import Exit, Failed
+from phalanx.dialects import documents
+from phalanx.dialects.following import times
+
+if TYPE_CHECKING:  # the client is slow to import, and most commands speak to nobody
+    from phalanx.kube.configuration import Configuration
+    from phalanx.wire.access import Access
+    from phalanx.wire.client import Client
+    from phalanx.wire.resources import Resource
+
+Document = dict[str, Any]
+SAVED_AT = "phalanx.dev/saved-at"  # of a list of objects: when it was read from its cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """``files``: these and no cluster. ``namespace`` None: as the kubeconfig says. ``config``: of the scheduler."""
+
+    files: tuple[str, ...] = ()
+    kubeconfig: str = ""
+    context: str = ""
+    namespace: str | None = None
+    everywhere: bool = False
+    config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """``now``: the moment of these objects. ``namespace``: whose workloads are meant; None: those of all."""
+
+    objects: list[Document]
+    now: float
+    namespace: str | None = None
+
+
+def look(source: Source) -> Look:
+    """All objects of a source and when they were so. Failed when they cannot be had."""
+    if not source.files:
+        return _from_cluster(source)
+    if source.kubeconfig or source.context:
+        raise Failed("objects come from files (-f) or from a cluster (--kubeconfig, --context)", code=Exit.USAGE)
+    docs = placing.in_namespace(files.load(source.files), source.namespace)
+    moments = [at for at in map(saved_at, docs) if at is not None]
+    shown = None if source.everywhere else source.namespace
+    return Look(opened(docs), max(moments, default=time.time()), shown)
+
+
+def opened(docs: Sequence[Any]) -> list[Document]:
+    """The objects in some documents, lists opened; what is none is said on standard error."""
+    found, problems = documents.sort(docs)
+    for problem in problems:
+        screen.say_error(str(problem))
+    return [dict(one.value) for one in found]  # type: ignore[arg-type]
+
+
+def saved_at(doc: Any) -> float | None:
+    """When a list of objects was read from its cluster; None where it does not say."""
+    at = doc
+    for key in ("metadata", "annotations", SAVED_AT):
+        at = at.get(key) if isinstance(at, dict) else None
+    return times.seconds(at)
+
+
+def configuration(source: Source) -> "Configuration":
+    """How the scheduler of the cluster is set up: as the file says, else as usual."""
+    from phalanx.kube.configuration import BadConfiguration, Configuration, load
+
+    if not source.config:
+        return Configuration()
+    try:
+        return load(files.text(source.config), source.config)
+    except BadConfiguration as error:
+        raise Failed(f"{source.config}: not a configuration", "\n".join(error.lines()), Exit.USAGE) from None
+
+
+# -- a cluster ---------------------------------------------------------------------------------------------------
+
+
+def _from_cluster(source: Source) -> Look:
+    from phalanx.wire.errors import WireError
+
+    access = _access(source)
+    try:
+        found = asyncio.run(_read(access))
+    except WireError as error:
+        raise _failed(access, error) from None
+    return Look(found, time.time(), None if source.everywhere else source.namespace or access.namespace)
+
+
+def _access(source: Source) -> "Access":
+    """As kubectl chooses: a kubeconfig, and inside a pod without one the pod's own account."""
+    from phalanx.wire import incluster, kubeconfig
+    from phalanx.wire.access import BadConfig
+
+    try:
+        return kubeconfig.load(source.kubeconfig, context=source.context)
+    except BadConfig as error:
+        if not source.kubeconfig and not source.context and incluster.present():
+            return incluster.load()
+        raise Failed(str(error), "Name a cluster with --kubeconfig and --context, or files with -f.") from None
+
+
+def _failed(access: "Access", error: Exception) -> Failed:
+    from phalanx.wire.errors import Refused, Unanswered, Unreachable
+
+    if isinstance(error, Refused) and error.unauthorized:
+        return Failed(f"{access.server} does not know who asks: {error.message}", f"Credentials: {access.source}")
+    if isinstance(error, Refused) and error.forbidden:
+        return Failed(f"not allowed: {error.message}", f"Credentials: {access.source}")
+    if isinstance(error, (Unreachable, Unanswered)):
+        return Failed(f"cannot reach {access.server}: {error}", f"Told to go there by {access.source}")
+    return Failed(f"{access.server}: {error}")
+
+
+async def _read(access: "Access") -> list[Document]:
+    from phalanx.kube import kinds
+    from phalanx.wire.client import Client
+    from phalanx.wire.discovery import Discovery
+    from phalanx.wire.resources import CUSTOM_RESOURCE_DEFINITIONS
+
+    async with Client(access) as client:
+        served = await Discovery(client).ask()
+        wanted = [one for one in kinds.followed(served) if one != CUSTOM_RESOURCE_DEFINITIONS]
+        asked = (_listed(client, one, one in kinds.NEEDED) for one in wanted)
+        found = await asyncio.gather(*asked, return_exceptions=True)  # all are waited for: no connection is left behind
+    return sorted((doc for part in found for doc in _known(part)), key=order)
+
+
+def _known(answer: Iterable[Document] | BaseException) -> Iterable[Document]:
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
+
+
+async def _listed(client: "Client", resource: "Resource", needed: bool) -> Iterable[Document]:
+    """All objects of a kind. Without nodes and pods nothing can be said; any other kind may be out of reach."""
+    from phalanx.wire.errors import Refused
+
+    try:
+        return (await client.list(resource)).items
+    except Refused as refused:
+        if needed or not (refused.forbidden or refused.missing):
+            raise
+        screen.say_warning(f"{resource.group_resource} are passed over: {refused.message}")
+        return ()
+
+
+def order(doc: Document) -> tuple[str, str, str, str]:
+    """The same order whatever came first: API group and version, kind, namespace, name."""
+    metadata = doc.get("metadata") or {}
+    named = (doc.get("apiVersion"), doc.get("kind"), metadata.get("namespace"), metadata.get("name"))
+    first, kind, namespace, name = (str(one or "") for one in named)
+    return first, kind, namespace, name

@@ -1,0 +1,231 @@
+"""One look at a cluster: all its objects in, every gang with its state and reason out. Nothing is carried out.
+
+The same follower and the same engine as in the running scheduler, for a single step. A gang that would start now is
+shown as it would: whoever asks sees what the scheduler is about to do.
+
+An object without a uid never was in a cluster: it is a manifest, asked about before anybody applied it. It came just
+now, and its pods are taken as made, where none is among the objects.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from phalanx.dialects.following import Follower, Marks, Told
+from phalanx.engine import slots, views, whatif
+from phalanx.engine.engine import Engine
+from phalanx.engine.gangs import Gang
+from phalanx.engine.lifecycle import State
+from phalanx.engine.settings import Settings
+from phalanx.engine.views import View
+from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.events import Event, GangSeen, PodSeen
+from phalanx.model.nodes import RunningPod
+from phalanx.model.placement import Counts, Placement
+from phalanx.model.pods import Pod, PodKey
+from phalanx.model.policy import Policy
+from phalanx.model.reasons import Reason, WayOut, Why
+from phalanx.model.request import PodSet, Request
+from phalanx.model.topology import Tree
+from phalanx.order.sequence import Ageing, Entry, ordered
+
+Document = Mapping[Any, Any]
+OUT_OF_LINE = (Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF)  # they wait for nothing that others hold
+_WAIT = "wait for "
+_LOOSE = f"{_WAIT}pod "  # how the board calls a pod of no gang; people know it by its name
+NEVER = (Why.TOO_LARGE, Why.NO_MATCHING_NODES)  # nobody's end would help them
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """``engine``: after its one step at ``now``; ``told``: what the objects themselves had to say."""
+
+    engine: Engine
+    told: Told
+    now: float
+
+    def gangs(self, namespace: str | None = None) -> list[Gang]:
+        """All gangs, or those of a namespace, by queue and by how long they have waited."""
+        found = [one for one in self.engine.book.gangs.values() if namespace in (None, one.request.namespace)]
+        return sorted(found, key=lambda one: (one.request.queue, one.since, one.id))
+
+    def view(self, gang: Gang) -> View:
+        """What people may see of it."""
+        return views.of_all(self.engine.book, [gang.id])[gang.id]
+
+    def ways_out(self, gang: Gang) -> tuple[WayOut, ...]:
+        """Changes that would let a waiting gang start, each decided again."""
+        waiting = self.waiting(gang)
+        if waiting is None:
+            return ()
+        found = whatif.ways_out(self.engine.book.board, waiting, self.engine.policy)
+        return tuple(replace(one, change=one.change.replace(_LOOSE, _WAIT, 1)) for one in found)
+
+    # -- what was decided ----------------------------------------------------------------------------------------
+
+    def decided(self, gang: Gang) -> Decision:
+        """Why it waits, where it is, or what is wrong with it. A gang that has ended is nowhere."""
+        notes = self.told.notes.get(gang.id, ())
+        known = self.waiting(gang) or self._wrong(gang)
+        if known is not None:
+            return replace(known, warnings=(*known.warnings, *notes))
+        return Placed(gang.request, self.placement(gang), notes)
+
+    def _wrong(self, gang: Gang) -> Invalid | None:
+        """What is wrong with a gang that could be read and cannot be placed."""
+        request = gang.request
+        named = (request.kind, request.namespace, request.name)
+        found = [one for one in self.engine.decisions if isinstance(one, Invalid)]
+        own = [one for one in found if (one.kind, one.namespace, one.name) == named]
+        return own[-1] if own and gang.state is State.INVALID else None
+
+    def waiting(self, gang: Gang) -> Waiting | None:
+        """Why a gang waits, as it was decided; None when it does not."""
+        if gang.state is not State.QUEUED:
+            return None
+        reason = self._reason(gang)
+        for one in reversed(self.engine.decisions):
+            if isinstance(one, Waiting) and one.request.id == gang.id and one.reason == reason:
+                return one
+        return Waiting(gang.request, reason, None)
+
+    def _reason(self, gang: Gang) -> Reason:
+        """Its reason, with how many pods are needed where nobody had counted them: it is not about room."""
+        reason = gang.reason or Reason(Why.BEHIND_OTHERS, gang.request.root.name, "cluster", 0)
+        return reason if reason.needed else replace(reason, needed=self.view(gang).whole.least)
+
+    def placement(self, gang: Gang) -> Placement:
+        """Where its pods are, or will be."""
+        tree = self.engine.book.board.draft(gang.request.topology).tree
+        homes = {pods.name: _homes(gang, pods.name) for pods in gang.request.root.pod_sets()}
+        paths = {
+            group.name: [_path(tree, node) for pods in group.pod_sets() for node in homes[pods.name]]
+            for group in gang.request.root.groups()
+        }
+        domains = {name: shared(found) for name, found in paths.items() if found}
+        reached = {name: tree.topology.level_name(len(path)) for name, path in domains.items() if path}
+        counted = {name: _counted(nodes, tree) for name, nodes in homes.items() if nodes}
+        return Placement(counted, domains, reached, _ranks(gang))
+
+    # -- turns ---------------------------------------------------------------------------------------------------
+
+    def positions(self) -> dict[str, int]:
+        """The place in its queue, from 1, of everybody who is in line."""
+        found: dict[str, int] = {}
+        behind: dict[str, int] = {}
+        entries = [_entry(gang) for gang in self.gangs() if _in_line(gang)]
+        patience = Ageing(self.engine.settings.starving)
+        for turn in ordered(entries, self.engine.book.queues, self.now, patience):
+            behind[turn.entry.queue] = behind.get(turn.entry.queue, 0) + 1
+            found[turn.entry.id] = behind[turn.entry.queue]
+        return found
+
+
+def at(
+    objects: Iterable[Document], now: float, marks: Marks, policy: Policy, settings: Settings = Settings()
+) -> Glance:
+    """The cluster of these objects at a moment."""
+    follower, engine = Follower(marks), Engine(policy, settings)
+    for one in objects:
+        follower.seen(one)
+    told = follower.tell()
+    engine.step(_with_manifests(told, now), now)
+    return Glance(engine, told, now)
+
+
+# -- manifests ---------------------------------------------------------------------------------------------------
+
+
+def _with_manifests(told: Told, now: float) -> Iterator[Event]:
+    """What was told, and the pods of manifests: they came now, each after the one before it."""
+    with_pods = {event.pod.gang for event in told.events if isinstance(event, PodSeen)}
+    for number, event in enumerate(told.events):
+        if not isinstance(event, GangSeen) or not is_manifest(told, event.request.id):
+            yield event
+            continue
+        since = event.since or now + number * 1e-6
+        yield replace(event, since=since)
+        if event.request.id not in with_pods:
+            yield from (PodSeen(pod) for pod in _made(event.request))
+
+
+def is_manifest(told: Told, gang: str) -> bool:
+    """Whether a gang was read from an object that was in no cluster."""
+    subject = told.subjects.get(gang)
+    return subject is not None and not subject.uid
+
+
+def _made(request: Request) -> Iterator[Pod]:
+    """The pods that a controller would make of a request."""
+    first = slots.offsets(request)
+    for pods in request.root.pod_sets():
+        for number in range(pods.count):
+            rank = first[pods.name] + number if pods.name in first else None
+            yield _pod(request, pods, number, rank)
+
+
+def _pod(request: Request, pods: PodSet, number: int, rank: int | None) -> Pod:
+    name, shape = f"{request.name}-{pods.name}-{number}", pods.shape
+    runs = RunningPod(
+        name, request.namespace, "", shape.requests, dict(shape.labels), shape.ports, shape.anti_affinity, request.id
+    )
+    return Pod(PodKey(request.namespace, name, f"{request.id}/{name}"), runs, request.id, pods.name, rank)
+
+
+# -- where it is -------------------------------------------------------------------------------------------------
+
+
+def _homes(gang: Gang, pod_set: str) -> list[str]:
+    """The nodes of a set: of its pods that are bound, and of places that no bound pod has."""
+    there = [pod for pod in gang.on_nodes() if pod.pod_set == pod_set]
+    taken = {pod.key for pod in there}
+    kept = [slot.node for slot in gang.slots.get(pod_set, ()) if not slot.done and slot.pod not in taken]
+    return [pod.node for pod in there] + kept
+
+
+def _counted(nodes: list[str], tree: Tree) -> Counts:
+    used = sorted(set(nodes), key=lambda node: (tree.index.get(node, tree.size), node))
+    return tuple((node, nodes.count(node)) for node in used)
+
+
+def _path(tree: Tree, node: str) -> tuple[str, ...]:
+    """The path of a node; a node outside the topology is in no domain."""
+    index = tree.index.get(node)
+    return tree.paths[index] if index is not None and tree.inside[index] else ()
+
+
+def shared(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The deepest domain that all of them lie in; the outermost two in sorted order tell it."""
+    first, last = min(paths), max(paths)
+    same = [a == b for a, b in zip(first, last, strict=False)]
+    return first[: same.index(False) if False in same else len(same)]
+
+
+def _ranks(gang: Gang) -> dict[str, tuple[str, ...]]:
+    """The node of rank 0, 1, 2 ... of each ranked group, as far as all of its ranks have one."""
+    found: dict[str, tuple[str, ...]] = {}
+    first = slots.offsets(gang.request)
+    for group in gang.request.root.groups():
+        sets = [member for member in group.members if isinstance(member, PodSet) and member.name in first]
+        nodes: dict[int, str] = {}
+        for pods in sets:
+            nodes |= {first[pods.name] + slot.number: slot.node for slot in gang.slots.get(pods.name, ())}
+            own = (pod for pod in gang.on_nodes() if pod.pod_set == pods.name and pod.rank is not None)
+            nodes |= {pod.rank: pod.node for pod in own if pod.rank is not None}
+        if nodes and sorted(nodes) == list(range(len(nodes))):
+            found[group.name] = tuple(nodes[rank] for rank in range(len(nodes)))
+    return found
+
+
+# -- who is in line ----------------------------------------------------------------------------------------------
+
+
+def _in_line(gang: Gang) -> bool:
+    reason = gang.reason
+    waits = gang.state is State.QUEUED and reason is not None
+    return waits and reason is not None and reason.type not in OUT_OF_LINE and reason.queue is None
+
+
+def _entry(gang: Gang) -> Entry:
+    able = gang.reason is None or gang.reason.type not in NEVER
+    return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, able)

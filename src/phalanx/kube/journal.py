@@ -1,0 +1,60 @@
+"""What is written down of every step: log lines, and the figures that count gangs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from phalanx.engine.gangs import Gang
+from phalanx.engine.lifecycle import Cause, State
+from phalanx.kube import metrics
+from phalanx.kube.logs import GangLog
+from phalanx.kube.metrics import Metrics
+from phalanx.kube.mind import Thought
+from phalanx.model.effects import Report
+from phalanx.model.resources import NANO
+
+COUNT_SECONDS = 1.0  # gangs are counted at most this often: there may be very many
+
+
+class Journal:
+    """``gangs``: all there are, asked for only between two steps."""
+
+    def __init__(
+        self, log: GangLog, figures: Metrics, gangs: Callable[[], Iterable[Gang]], clock: Callable[[], float]
+    ) -> None:
+        self._log, self._figures, self._gangs, self._clock = log, figures, gangs, clock
+        self._counted = float("-inf")
+
+    def note(self, thought: Thought) -> None:
+        for decision in thought.decisions:
+            self._log.decided(decision)
+        for effect in thought.effects:
+            if isinstance(effect, Report):
+                self._log.reported(effect)
+                self._note_start(effect, thought)
+        if self._clock() >= self._counted + COUNT_SECONDS:
+            self._counted = self._clock()
+            self._count()
+
+    def _note_start(self, report: Report, thought: Thought) -> None:
+        view = thought.views.get(report.gang)
+        if report.cause == Cause.BOUND.name and view is not None:
+            self._figures.started(max(report.at - view.since, 0.0))
+
+    def _count(self) -> None:
+        gangs = list(self._gangs())
+        self._figures.gangs(metrics.counted(gangs))
+        self._figures.idle(reserved_idle(gangs))
+        self._figures.queues(Counter(one.request.queue for one in gangs if one.state is State.QUEUED))
+
+
+def reserved_idle(gangs: Iterable[Gang]) -> dict[str, float]:
+    """What gangs hold that are not bound whole yet, on places without a pod. (W-164)"""
+    found: Counter[str] = Counter()
+    for gang in gangs:
+        if gang.state in (State.RESERVED, State.BINDING):
+            running = {pod.key for pod in gang.on_nodes()}
+            shapes = {pods.name: pods.shape for pods in gang.request.root.pod_sets()}
+            for slot in gang.every_slot():
+                if slot.pod not in running and not slot.done:
+                    found.update(dict(shapes[slot.pod_set].requests))
+    return {name: amount / NANO for name, amount in sorted(found.items())}

@@ -1,0 +1,75 @@
+"""The loop: what the mirrors hear is gathered, thought about in a thread, and carried out.
+
+::
+
+    mirrors ──changed──▶ inbox ──▶ Mind.think (own thread) ──effects──▶ Writer, Reporter
+                           ▲                                               │
+                           └───────────────answered────────────────────────┘
+
+While a step is thought about the loop goes on hearing; what it hears is the next step's. An object that changes three
+times meanwhile is thought about once.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from phalanx.dialects.neighbours import Key
+from phalanx.kube.mind import Change, Mind, Thought
+from phalanx.model.events import BindAnswered
+
+LONGEST = 30.0  # seconds between two steps at most: a clock that jumped is noticed
+
+
+class Loop:
+    """``done`` is handed every thought, in order, in the loop's own thread. ``beat`` is called at every turn."""
+
+    def __init__(
+        self,
+        mind: Mind,
+        done: Callable[[Thought], None],
+        clock: Callable[[], float],
+        chance: random.Random,
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._mind, self._done, self._clock, self._chance, self._beat = mind, done, clock, chance, beat
+        self._changes: dict[Key, Change] = {}
+        self._answers: list[BindAnswered] = []
+        self._woken = asyncio.Event()
+        self.steps = 0
+
+    def changed(self, key: Key, change: Change) -> None:
+        """An object is as ``change`` says now, or gone."""
+        self._changes[key] = change
+        self._woken.set()
+
+    def answered(self, event: BindAnswered) -> None:
+        self._answers.append(event)
+        self._woken.set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Steps until told to stop; a step that is under way then is finished, and its effects are handed on."""
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1, thread_name_prefix="mind") as thread:
+            while not stop.is_set():
+                self._woken.clear()
+                changes, answers = self._changes, self._answers
+                self._changes, self._answers = {}, []
+                thought = await loop.run_in_executor(
+                    thread, self._mind.think, changes, answers, self._clock(), self._chance.random()
+                )
+                self.steps += 1
+                self._done(thought)
+                self._beat()
+                await self._rest(thought, stop)
+
+    async def _rest(self, thought: Thought, stop: asyncio.Event) -> None:
+        """Waits for something to happen, for the next clock of the engine, or for the end."""
+        seconds = LONGEST if thought.next_at is None else min(max(thought.next_at - self._clock(), 0.0), LONGEST)
+        waiting = [asyncio.ensure_future(one.wait()) for one in (self._woken, stop)]
+        try:
+            await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waiting:
+                one.cancel()

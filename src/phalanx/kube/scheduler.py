@@ -1,0 +1,171 @@
+"""The scheduler put together: mirrors, loop, writer and reporter on one client."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from phalanx.dialects.following import Follower, Subject
+from phalanx.dialects.neighbours import Key
+from phalanx.engine.engine import Engine, OnDecision
+from phalanx.kube import kinds, reporter
+from phalanx.kube.configuration import Configuration
+from phalanx.kube.loop import Loop
+from phalanx.kube.metrics import Metrics
+from phalanx.kube.mind import Change, Mind, Thought
+from phalanx.kube.reporter import Reporter
+from phalanx.kube.watching import Watching
+from phalanx.kube.writer import Writer
+from phalanx.model.effects import Notice, Report
+from phalanx.model.events import GangGone
+from phalanx.model.pods import PodKey
+from phalanx.wire import garbage
+from phalanx.wire.client import Client
+from phalanx.wire.discovery import Served
+from phalanx.wire.resources import PODS
+
+Document = dict[str, Any]
+DRAIN_SECONDS = 20.0  # a kubelet gives a pod 30 s to end
+
+
+class Scheduler:
+    """``run`` until told to stop. ``thought`` is handed what came of every step, after its effects were begun.
+
+    ``following`` is called once the first whole picture of the cluster is in. ``on_decision`` is shown every decision,
+    in the thread in which it is made.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        configuration: Configuration,
+        metrics: Metrics,
+        *,
+        thought: Callable[[Thought], None],
+        problem: Callable[[str], None],
+        beat: Callable[[], None],
+        following: Callable[[], None],
+        on_decision: OnDecision | None = None,
+    ) -> None:
+        self._metrics, self._thought, self._following, self._problem = metrics, thought, following, problem
+        self._subjects: dict[str, Subject] = {}
+        chance = random.Random()
+        engine = Engine(configuration.policy(), configuration.settings(), on_decision)
+        self.mind = Mind(Follower(configuration.marks()), engine)
+        self.loop = Loop(self.mind, self._done, time.time, chance, beat)
+        self.watching = Watching(client, self._changed, problem, chance)
+        self.writer = Writer(
+            client,
+            self._served,
+            self.loop.answered,
+            self._read,
+            metrics,
+            problem,
+            configuration.binds.concurrency,
+            configuration.binds.timeout_seconds,
+        )
+        self.reporter = Reporter(
+            client,
+            self._served,
+            self._subjects.get,
+            time.time,
+            _reporting(configuration),
+            current=self._current,
+            busy=lambda: self.writer.under_way > 0,
+            on_problem=problem,
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Follows, decides and acts until ``stop``; then ends what is under way, so that no gang is left half."""
+        garbage.before_sync()
+        await self.watching.start()
+        garbage.after_sync()
+        self._following()
+        parts = (self.loop.run(stop), self.watching.keep_up(), self.watching.failed(), self.reporter.run())
+        tasks = [asyncio.get_running_loop().create_task(one) for one in parts]
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()  # only the loop ends by itself; what else does has failed, and so have we
+            await asyncio.wait_for(self.writer.drained(), DRAIN_SECONDS)
+            await self.reporter.drain(until=time.time() + DRAIN_SECONDS / 4)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.watching.stop()
+
+    # -- what is heard -------------------------------------------------------------------------------------------
+
+    def _changed(self, key: Key, change: Change) -> None:
+        self.loop.changed(key, change)
+        if change is None:
+            self.reporter.gone(key)
+
+    def _read(self, key: PodKey, found: Document | None) -> None:
+        """A pod as the server just had it, ahead of the mirror."""
+        held = self.watching.mirrors[PODS].store.get((key.namespace, key.name))
+        if found is not None:
+            self.loop.changed(("", "Pod", key.namespace, key.name), lambda: found)
+        elif held is None or held.metadata.uid == key.uid:
+            self.loop.changed(("", "Pod", key.namespace, key.name), None)
+
+    # -- what is done --------------------------------------------------------------------------------------------
+
+    def _done(self, thought: Thought) -> None:
+        self.writer.carry_out(thought.effects)
+        self._subjects.update(thought.told.subjects)
+        self._report(thought)
+        self._metrics.stepped(thought.seconds, thought.decisions)
+        self._thought(thought)
+
+    def _report(self, thought: Thought) -> None:
+        told = thought.told
+        for one in told.problems:
+            self._problem(str(one))
+        for subject, invalid in told.refused:
+            self.reporter.refuse(subject, invalid.problems)
+        for subject, problems in told.unusable:
+            self.reporter.refuse(subject, problems)
+        for subject in told.accepted:
+            self.reporter.accept(subject)
+        for gang, problems in told.notes.items():
+            self.reporter.note(gang, problems)
+        for view in thought.views.values():
+            self.reporter.see(view)
+        for effect in thought.effects:
+            if isinstance(effect, Report):
+                self.reporter.report(effect, thought.views.get(effect.gang))
+            elif isinstance(effect, Notice):
+                self.reporter.notice(effect)
+        self._forget(event.id for event in told.events if isinstance(event, GangGone))
+
+    def _forget(self, gangs: Iterable[str]) -> None:
+        for gang in gangs:
+            self.reporter.forget(gang)
+            self._subjects.pop(gang, None)
+
+    def _served(self) -> Served:
+        assert self.watching.served is not None, "nothing is written before the first picture is in"
+        return self.watching.served
+
+    def _current(self, key: Key) -> Mapping[str, Any] | None:
+        """An object as its mirror has it."""
+        group, kind, namespace, name = key
+        resource = PODS if (group, kind) == kinds.POD else self._served().find(group, kind)
+        mirror = self.watching.mirrors.get(resource) if resource is not None else None
+        held = None
+        if mirror is not None and resource is not None:
+            held = mirror.store.get((namespace if resource.namespaced else "", name))
+        return None if held is None else held.document()
+
+
+def _reporting(configuration: Configuration) -> reporter.Settings:
+    wanted = configuration.reporting
+    return reporter.Settings(
+        settle_seconds=wanted.delay_seconds,
+        writes_per_second=wanted.writes_per_second,
+        events=wanted.events,
+        foreign_status=configuration.write_foreign_status,
+    )

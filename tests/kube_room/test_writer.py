@@ -1,0 +1,205 @@
+"""Effects carried out: in order for a gang, binds together, every answer told."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from phalanx.kube import writer as room
+from phalanx.kube.writer import Writer
+from phalanx.model.effects import Bind, Effect, Evict, Prepare, Resume, Ungate
+from phalanx.model.events import Answer, BindAnswered
+from phalanx.model.pods import PodKey
+from phalanx.wire import binding
+from phalanx.wire.client import Client
+from phalanx.wire.discovery import Served
+from phalanx.wire.errors import Refused, Unanswered
+
+
+def key(name: str) -> PodKey:
+    return PodKey("default", name, f"uid-{name}")
+
+
+def pod(name: str) -> dict[str, Any]:
+    spec = {"schedulingGates": [{"name": "phalanx.dev/topology"}]}
+    return {"metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"}, "spec": spec}
+
+
+def owner() -> dict[str, Any]:
+    """A suspended Job."""
+    spec = {"suspend": True, "template": {"spec": {"containers": [{}]}}}
+    return {"metadata": {"uid": "u", "resourceVersion": "1"}, "spec": spec}
+
+
+def conflict() -> Refused:
+    return Refused(409, "Conflict", "changed meanwhile", {}, None)
+
+
+class Server:
+    """Answers as told, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.answers: dict[str, Answer] = {}
+        self.refusals: list[Exception] = []
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.slow = 0.0  # seconds that a change takes
+
+    async def bind(self, _: Client, target: binding.Target, seconds: float) -> binding.Bound:
+        await asyncio.sleep(0)
+        self.asked.append(f"bind {target.name} {target.node} {dict(target.annotations)}")
+        return binding.Bound(self.answers.get(target.name, Answer.BOUND))
+
+    async def get(self, resource: Any, name: str, namespace: str = "") -> dict[str, Any]:
+        self.asked.append(f"get {name}")
+        if name not in self.objects:
+            raise Refused(404, "NotFound", "no such object", {}, None)
+        return self.objects[name]
+
+    async def patch(self, resource: Any, name: str, change: Any, namespace: str = "", **_: Any) -> None:
+        if self.refusals:
+            raise self.refusals.pop()
+        await asyncio.sleep(self.slow)
+        self.asked.append(f"patch {resource.plural} {name}")
+        if isinstance(change, dict):
+            self.objects[name]["spec"].update(change["spec"])
+
+    async def patch_status(self, resource: Any, name: str, change: Any, namespace: str = "", **_: Any) -> None:
+        (condition,) = change["status"]["conditions"]
+        self.asked.append(f"status {name} {condition['type']} {condition['lastTransitionTime'][-1]}")
+
+    async def delete(self, resource: Any, name: str, namespace: str = "", *, uid: str = "") -> None:
+        self.asked.append(f"delete {name} {uid}")
+
+
+class Witness:
+    def __init__(self) -> None:
+        self.done: list[tuple[str, bool]] = []
+
+    def bound(self, answer: Answer, seconds: float) -> None: ...
+
+    def carried_out(self, effect: Effect, done: bool) -> None:
+        self.done.append((type(effect).__name__, done))
+
+
+class Told:
+    def __init__(self) -> None:
+        self.answers: list[BindAnswered] = []
+        self.read: list[tuple[PodKey, bool]] = []
+        self.problems: list[str] = []
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    one = Server()
+    monkeypatch.setattr(room.binding, "bind", one.bind)
+    return one
+
+
+def carry_out(server: Server, *effects: Effect, bind_seconds: float = 10.0) -> tuple[Told, Witness]:
+    told, witness = Told(), Witness()
+
+    async def run() -> None:
+        served = Served
+        hands = Writer(
+            cast("Client", server),
+            served,
+            told.answers.append,
+            lambda key, found: told.read.append((key, found is not None)),
+            witness,
+            told.problems.append,
+            bind_seconds=bind_seconds,
+        )
+        hands.carry_out(effects)
+        await hands.drained()
+
+    asyncio.run(run())
+    return told, witness
+
+
+def test_a_bind_carries_domain_and_rank_and_is_answered(server: Server) -> None:  # KA-004, KA-056
+    told, _ = carry_out(server, Bind("g", key("a"), "n1", "b1/r1", 0))
+    assert server.asked == ["bind a n1 {'phalanx.dev/domain': 'b1/r1', 'phalanx.dev/rank': '0'}"]
+    assert told.answers == [BindAnswered(key("a"), "n1", Answer.BOUND)]
+
+
+def test_after_a_bind_that_nobody_answered_the_pod_is_read_before_the_answer_is_told(server: Server) -> None:
+    server.answers["a"] = Answer.UNKNOWN
+    server.objects["a"] = pod("a")
+    told, _ = carry_out(server, Bind("g", key("a"), "n1"))
+    assert told.read == [(key("a"), True)]
+    assert [one.answer for one in told.answers] == [Answer.UNKNOWN]
+    assert "done or not done" in told.problems[0]
+
+
+def test_a_pod_that_is_gone_is_told_as_gone(server: Server) -> None:
+    server.answers["a"] = Answer.CONFLICT
+    told, _ = carry_out(server, Bind("g", key("a"), "n1"))
+    assert told.read == [(key("a"), False)]
+
+
+def test_effects_of_one_gang_keep_their_order(server: Server) -> None:
+    server.objects["train"] = owner()
+    carry_out(server, Prepare("g", "Job/default/train"), Resume("g", "Job/default/train"), Bind("g", key("a"), "n1"))
+    writes = [asked for asked in server.asked if not asked.startswith("get")]
+    assert writes == ["patch jobs train", "patch jobs train", "bind a n1 {}"]
+
+
+def test_an_owner_is_never_let_go_without_our_gate(server: Server) -> None:
+    """Putting the gate in has failed when the owner is to be let go."""
+    server.objects["train"] = owner()
+    server.refusals = [Unanswered("late")]
+    _, witness = carry_out(server, Prepare("g", "Job/default/train"), Resume("g", "Job/default/train"))
+    assert witness.done == [("Prepare", False), ("Resume", True)]
+    found = server.objects["train"]["spec"]
+    assert found["suspend"] is False
+    assert found["template"]["spec"]["schedulingGates"] == [{"name": "phalanx.dev/topology"}]
+
+
+def test_an_owner_whose_gate_cannot_be_put_in_stays_held(server: Server) -> None:
+    server.objects["train"] = owner()
+    server.refusals = [Unanswered("late"), Unanswered("late")]
+    _, witness = carry_out(server, Prepare("g", "Job/default/train"), Resume("g", "Job/default/train"))
+    assert witness.done == [("Prepare", False), ("Resume", False)]
+    assert server.objects["train"]["spec"]["suspend"] is True
+
+
+def test_a_write_that_nobody_answers_does_not_hold_the_next_one_back(server: Server) -> None:
+    server.objects["a"], server.objects["b"] = pod("a"), pod("b")
+    server.slow = 3600.0
+    told, witness = carry_out(
+        server, Ungate("g", key("a"), ()), Ungate("g", key("b"), ()), Evict("g", key("a"), "late"), bind_seconds=0.01
+    )
+    assert witness.done == [("Ungate", False), ("Ungate", False), ("Evict", True)]
+    assert "no answer within 0.01 s" in told.problems[0]
+
+
+def test_an_evicted_pod_says_why_before_it_goes_and_is_deleted_by_its_uid(server: Server) -> None:
+    carry_out(server, Evict("g", key("a"), "a node was lost"))
+    assert server.asked == ["status a DisruptionTarget Z", "delete a uid-a"]
+
+
+def test_a_write_that_met_another_one_is_tried_again_on_what_is_there_now(server: Server) -> None:
+    server.objects["a"] = pod("a")
+    server.refusals = [conflict()]
+    _, witness = carry_out(server, Ungate("g", key("a"), (("rack", "r1"),)))
+    assert server.asked == ["get a", "get a", "patch pods a"]
+    assert witness.done == [("Ungate", True)]
+
+
+def test_what_cannot_be_written_is_told_and_nothing_else_stops(server: Server) -> None:
+    server.objects["a"] = server.objects["b"] = pod("a")
+    server.refusals = [Unanswered("late")]
+    told, witness = carry_out(server, Ungate("g", key("a"), ()), Ungate("g", key("a"), ()))
+    assert witness.done == [("Ungate", False), ("Ungate", True)]
+    assert len(told.problems) == 1
+
+
+def test_an_object_that_is_gone_needs_nothing_more(server: Server) -> None:
+    _, witness = carry_out(server, Resume("g", "Job/default/gone"))
+    assert witness.done == [("Resume", True)]
+
+
+def test_gangs_do_not_wait_for_each_other(server: Server) -> None:
+    told, _ = carry_out(server, *(Bind(f"g{i}", key(f"p{i}"), "n1") for i in range(50)))
+    assert len(told.answers) == 50
