@@ -99,12 +99,14 @@ async def _arriving(client: Client, one: Contestant, plan: Plan, row: Plan) -> R
 
 
 def _slow(where: str, row: Plan, rates: dict[str, float]) -> list[str]:
-    """Nothing binds faster than what does nothing else: as many times the in-tree scheduler, or near that."""
-    ratio, near = rates["phalanx"] / rates["in-tree"], rates["phalanx"] / rates["bare"]
-    wanted = f"at least {row['faster']} times, or {row['limit']} of the limit"
-    print(f"        {ratio:.1f} times the in-tree scheduler, {near:.2f} of what this machine can bind ({wanted})")
-    is_slow = ratio < row["faster"] and near < row["limit"]
-    return [f"{where}: {ratio:.1f} times, {near:.2f} of the limit; {wanted}"] if is_slow else []
+    """As many times the in-tree scheduler as asked; near the limit where the limit itself is less than that."""
+    ratio, most = (rates[name] / rates["in-tree"] for name in ("phalanx", "bare"))
+    near = ratio / most
+    told = f"{ratio:.1f} times the in-tree scheduler (the limit of this machine: {most:.1f}; {near:.2f} of it)"
+    wanted = f"{row['faster']} times" if most >= row["faster"] else f"{row['limit']} of the limit"
+    print(f"        {told}, asked for: {wanted}")
+    is_slow = ratio < row["faster"] and (most >= row["faster"] or near < row["limit"])
+    return [f"{where}: {told}, asked for: {wanted}"] if is_slow else []
 
 
 def _late(where: str, live: dict[str, Result]) -> list[str]:

@@ -28,7 +28,7 @@ Object = dict[str, Any]
 GANG, GROUP = "phalanx.dev/gang", "phalanx.dev/group"
 _PATHS = {"Pod": "/api/v1/pods", "Node": "/api/v1/nodes"}
 _AGAIN_SECONDS = 0.05  # between two tries while the server is away
-_CATCH_UP_SECONDS = 20.0
+_CATCH_UP_SECONDS = 60.0
 _UNITS = {"m": Fraction(1, 1000), "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
