@@ -319,6 +319,36 @@ def test_each_replica_of_a_leader_worker_set_is_a_gang_in_a_rack(site: Site) -> 
         assert len(site.racks(f"leaderworkerset.sigs.k8s.io/group-index={group}")) == 1
 
 
+@pytest.mark.parametrize(
+    ("racks", "surge", "unavailable"),
+    [("r1=1 r2=1 r3=1", 1, 0), ("r1=1 r2=1", 1, 1)],
+    ids=["beside", "no room for the surge"],
+)
+def test_a_leader_worker_set_is_rolled_out_replica_by_replica(
+    site: Site, racks: str, surge: int, unavailable: int
+) -> None:  # W-231
+    site.nodes(racks)
+    site.topology()
+    rollout = {"rollingUpdateConfiguration": {"maxSurge": surge, "maxUnavailable": unavailable}}
+
+    def serve(version: str) -> Object:
+        groups = {"size": 2, "workerTemplate": template(cpu=4, labels={"version": version})}
+        return {
+            "apiVersion": "leaderworkerset.x-k8s.io/v1",
+            "kind": "LeaderWorkerSet",
+            "metadata": {"name": "serve", "annotations": IN_A_RACK},
+            "spec": {"replicas": 2, "rolloutStrategy": rollout, "leaderWorkerTemplate": groups},
+        }
+
+    with site.phalanx(only_here(site)):
+        site.apply([serve("old")])
+        site.until(lambda: is_bound(site, 4, "version=old"), "both replicas are bound")
+        site.apply([serve("new")])
+        site.until(lambda: is_bound(site, 4, "version=new") and len(site.pods()) == 4, "both are replaced")
+    for group in ("0", "1"):
+        assert len(site.racks(f"leaderworkerset.sigs.k8s.io/group-index={group}")) == 1
+
+
 # -- groups of Kubernetes itself ------------------------------------------------------------------------------------
 
 

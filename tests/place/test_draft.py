@@ -59,6 +59,14 @@ def test_equal_pods_share_one_shape() -> None:  # KA-051, KA-053
     assert shape(draft, NANO) is not shape(draft, 2 * NANO)
 
 
+def test_pods_that_were_asked_for_once_are_not_held_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_module, "SHAPES_KEEP", 3)
+    draft, pods = made(), [PodShape(Resources.of({GPU: NANO})) for _ in range(20)]
+    assert draft.accommodate([pods[0].requests], "test") is None
+    assert len({id(draft.shape(pod, bound=True)) for pod in pods}) == 1
+    assert sum(draft.knows(pod) for pod in pods) <= 3 and draft.knows(pods[-1])
+
+
 def test_finer_units_leave_every_amount_as_it_is() -> None:
     draft = made("b1: r1=7,5")
     take(draft, shape(draft, 2 * NANO), 0)

@@ -244,6 +244,8 @@ class Draft:
             self._made += 1  # a number is a quicker key than a whole pod
             found = self._shapes[key] = self._make_shape(self._made, pod, bound)
         self.renew(found)
+        if len(self._same) >= SHAPES_KEEP:
+            self._same.clear()  # every gang brings pods of its own, alike or not, and holds them here
         self._same[id(pod), bound] = (pod, found)
         return found
 

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
 import aiohttp
@@ -19,6 +19,7 @@ import msgspec
 from yarl import URL
 
 from phalanx.wire.access import Access
+from phalanx.wire.depth import shallow
 from phalanx.wire.errors import Garbled, Refused, Silent, Unanswered, Unreachable, WireError, refusal
 from phalanx.wire.lines import Lines
 from phalanx.wire.resources import PODS, Resource
@@ -68,6 +69,7 @@ class Fetched:
     etag: str
 
 
+T = TypeVar("T")
 Pause = Callable[[float], Awaitable[None]]
 Query = Mapping[str, str]
 Body = Mapping[str, Any] | Sequence[Any]
@@ -480,24 +482,36 @@ def _document(body: bytes, resource: Resource) -> Document:
     return titled(_any_document(body), resource)
 
 
+def _decode_document(body: bytes) -> Document:
+    return msgspec.json.decode(body, type=Document)
+
+
 def _any_document(body: bytes) -> Document:
     """A write whose answer cannot be read may well have been done: that is Unanswered too."""
     try:
-        return untracked(msgspec.json.decode(body, type=Document))
+        return untracked(_read(_decode_document, body))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Unanswered(f"the answer is no JSON object: {error}") from error
 
 
+def _read(decode: Callable[[bytes], T], text: bytes) -> T:
+    """Decoded; once more without what is nested too deeply, where it is."""
+    try:
+        return decode(text)
+    except RecursionError:
+        return decode(shallow(text))
+
+
 def _page(body: bytes, resource: Resource) -> Page:
     try:
-        return decode_page(body)
+        return _read(decode_page, body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Garbled(f"list of {resource.group_resource}: {error}") from error
 
 
 def _event(line: bytes, resource: Resource) -> WatchEvent:
     try:
-        return decode_event(line)
+        return _read(decode_event, line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Garbled(f"watch of {resource.group_resource}: {error}") from error
 

@@ -122,10 +122,10 @@ def member(family: Family, pod: Document, keys: Iterable[str], around: Surroundi
     if not family.seats:
         return None
     said = _said(family, pod, around)
-    return membership.find(said, _own_seats(family, pod), tuple(keys))
+    return membership.find(said, seats_of(family, pod), tuple(keys))
 
 
-def _own_seats(family: Family, pod: Document) -> tuple[Seat, ...]:
+def seats_of(family: Family, pod: Document) -> tuple[Seat, ...]:
     """Those of what the pod names or was made by: all runs of a CronJob are one family, and each a gang. (W-075)"""
     link, top = links.of(Field.of(pod.value).aside()), _top(family, pod)
     linked = link is not None and readers.is_followed(link, pod.namespace, family.neighbours)

@@ -66,6 +66,12 @@ def is_gated(pod: Field) -> bool:
     return any(gate.at("name").value == GATE for gate in pod.at("spec", "schedulingGates").items())
 
 
+def gates_of_others(pod: Field) -> tuple[str, ...]:
+    """Gates by which somebody else holds the pod back: while one is on, no scheduler may bind it."""
+    names = (gate.at("name").value for gate in pod.at("spec", "schedulingGates").items())
+    return tuple(name for name in names if isinstance(name, str) and name != GATE)
+
+
 def was_gated(pod: Field) -> bool:
     """Whether our gate is, or was, on the pod."""
     return is_gated(pod) or pod.at("metadata", "annotations", PINNED).present

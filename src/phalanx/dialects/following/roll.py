@@ -8,7 +8,7 @@ import msgspec
 from phalanx.dialects import documents, readers
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
-from phalanx.dialects.following import family, ours, podseen, resuming, ties, times, unheld, volumes
+from phalanx.dialects.following import family, oddities, ours, podseen, resuming, ties, times, unheld, volumes
 from phalanx.dialects.following.families import Families
 from phalanx.dialects.following.family import Family
 from phalanx.dialects.following.membership import Membership
@@ -19,7 +19,6 @@ from phalanx.dialects.neighbours import Key
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.events import Event, GangGone, GangSeen, PodGone, PodSeen
 from phalanx.model.pods import Pod
-from phalanx.model.problems import Problem
 from phalanx.model.request import Request
 
 _POD = ("", "Pod")
@@ -39,6 +38,7 @@ class Roll:
         self._pods: dict[Key, bytes] = {}
         self._static: dict[Key, object] = {}
         self._live: dict[Key, Pod] = {}  # all pods, as they are now, members of nothing
+        self._held: dict[Key, tuple[str, ...]] = {}  # pods of ours that others hold back -> their gates
         self._members: dict[str, Membership] = {}  # by uid
         self._told: dict[Key, Pod] = {}
         self._gangs: dict[Key, dict[str, GangSeen]] = {}  # by the object they were read from
@@ -75,7 +75,8 @@ class Roll:
         return None
 
     def gone(self, key: Key) -> None:
-        self._dirty.update(dict.fromkeys(self._families.around(key)))
+        # Its family is walked when it is told, once for all that left it.
+        self._dirty.update(dict.fromkeys((key, *self._families.tied(key))))
         self._families.drop(key)
         self._docs.pop(key, None)
         self._static.pop(key, None)
@@ -93,6 +94,7 @@ class Roll:
         is_ours = ours.is_bound_by_us(at, self._marks) or ours.was_gated(at)
         if not is_ours or not self._marks.covers(doc.namespace):
             return
+        self._hold(key, ours.gates_of_others(at))
         static = _static_of_pod(doc)
         if self._static.get(key) != static:
             self._changed.update(dict.fromkeys([key] if key in self._static else []))
@@ -101,10 +103,16 @@ class Roll:
             self._families.tie(key, ties.of(doc))
             self._dirty[key] = None
 
+    def _hold(self, key: Key, gates: tuple[str, ...]) -> None:
+        self._held.pop(key, None)
+        if gates:
+            self._held[key] = gates
+
     def _pod_gone(self, key: Key) -> None:
         pod = self._live.pop(key, None)
         if pod is None:
             return
+        self._held.pop(key, None)
         self._pods.pop(key, None)
         self._moved.pop(key, None)
         self._members.pop(pod.key.uid, None)
@@ -182,12 +190,13 @@ class Roll:
             self._gangs[key] = now
 
     def _qualified(self, request: Request, key: Key) -> Request:
-        """The request by an id that nobody else in the cluster goes by."""
-        for qualifier in (None, key[1], f"{key[1]}.{key[0]}"):
-            named = replace(request, qualifier=qualifier)
-            if self._names.setdefault(named.id, key) == key:
-                return named
-        raise AssertionError(f"{key} has no id of its own")
+        """The request by an id that nobody else in the cluster goes by, and that stays for as long as it is there."""
+        named = [replace(request, qualifier=one) for one in (None, key[1], f"{key[1]}.{key[0]}")]
+        own = [one for one in named if self._names.get(one.id) == key]
+        free = [one for one in named if one.id not in self._names]
+        chosen = next(iter(own or free))
+        self._names[chosen.id] = key
+        return chosen
 
     def _since(self, doc: Document | None, found: Family) -> float:
         docs = [doc] if doc is not None else list(found.docs.values())
@@ -214,23 +223,25 @@ class Roll:
         """A pod keeps the place it was first given for as long as its gang is there. (W-111)"""
         uid = self._live[key].key.uid
         known = self._members.get(uid)
-        if known is not None and known.gang in self._names:
-            if key in self._changed:
-                self._tell_astray(key, known, family.member(found, doc, named, self._around), told)
-            return
-        joined = family.member(found, doc, named, self._around)
-        if joined is not None:
-            self._members[uid] = self._renamed(joined, found)
-        else:
+        stays = known is not None and known.gang in self._names
+        said = None if stays and key not in self._changed else family.member(found, doc, named, self._around)
+        if not stays:
+            known = None if said is None else self._renamed(said, found)
+        elif known is not None and key in self._changed and (said is None or said.pod_set != known.pod_set):
+            told.note(known.gang, oddities.relabelled(key[3], known, said))
+        if known is None:
             self._members.pop(uid, None)
+            return self._tell_lost(key, doc, found, told)
+        self._members[uid] = known
+        if key in self._held:
+            told.note(known.gang, oddities.held(key[3], self._held[key]))
+        return None
 
-    def _tell_astray(self, key: Key, known: Membership, said: Membership | None, told: Told) -> None:
-        """A pod that was relabelled stays where it is, and somebody is told so. (W-111)"""
-        if said is None or said.pod_set != known.pod_set:
-            there = f"{known.pod_set} of {known.gang}"
-            message = f"pod {key[3]} says something else of itself than when it was first seen; it stays in {there}"
-            problem = Problem(f"Pod/{key[3]}: metadata.labels", None if said is None else said.pod_set, (), message)
-            told.notes[known.gang] = (*told.notes.get(known.gang, ()), problem)
+    def _tell_lost(self, key: Key, doc: Document, found: Family, told: Told) -> None:
+        pod, seats = self._live[key], family.seats_of(found, doc)
+        if seats and not (pod.node or pod.leaving or pod.ended):
+            nearest = self._renamed(Membership(seats[0].gang, seats[0].pods.name, None), found)
+            told.note(nearest.gang, oddities.lost(key[3], family.replica(doc), seats))
 
     def _renamed(self, joined: Membership, found: Family) -> Membership:
         request = next(one for one in found.requests if one.id == joined.gang)
@@ -244,6 +255,8 @@ class Roll:
         if pod is None:
             return
         member = self._members.get(pod.key.uid)
+        if key in self._held and not pod.node:
+            return  # as if it were not there: the server refuses to bind it
         if member is not None:
             pod = replace(pod, gang=member.gang, pod_set=member.pod_set, rank=member.rank)
         if (member is not None or pod.node) and self._told.get(key) != pod:
@@ -266,7 +279,7 @@ def _static_of_pod(doc: Document) -> object:
     said = [metadata.get(part) for part in ("uid", "labels", "ownerReferences")]
     kept = {key: value for key, value in annotations.items() if key not in ours.WRITTEN}
     rest = {key: value for key, value in spec.items() if key not in ("nodeName", "schedulingGates", "nodeSelector")}
-    return hash(msgspec.json.encode([*said, kept, rest]))
+    return hash(msgspec.json.encode([*said, kept, rest, ours.gates_of_others(Field.of(doc.value))]))
 
 
 def _mapping(value: object) -> Mapping[object, object]:

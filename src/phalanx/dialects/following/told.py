@@ -44,3 +44,6 @@ class Told:
     notes: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     unusable: list[tuple[Subject, tuple[Problem, ...]]] = field(default_factory=list)
+
+    def note(self, gang: str, problem: Problem) -> None:
+        self.notes[gang] = (*self.notes.get(gang, ()), problem)

@@ -4,7 +4,8 @@ Pod sets are ``main[i]/leader`` and ``main[i]/worker``, ranked together (the lea
 ``leaderTemplate``. Decisions:
 
 * By default, as with ``phalanx.dev/gang-mode: ReplicatedGang``, replicas start one by one (W-110, W-145, W-229); with
-  ``Gang`` all at once; with ``Off`` every pod as it fits. Replicas of a roll-out's surge are more of the same.
+  ``Gang`` all at once; with ``Off`` every pod as it fits. Replicas of a roll-out's surge are more of the same: the
+  StatefulSet of the leaders says how many there are, where it is there.
 * ``startupPolicy: LeaderReady``: workers exist only once their leader is ready, so a gang of both would wait for ever.
   A replica is then content with its leader, which is still put where there is room for all if there is any. To
   ask for a gang is a Problem.
@@ -21,7 +22,7 @@ Pod sets are ``main[i]/leader`` and ``main[i]/worker``, ranked together (the lea
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phalanx.dialects import outline, podsets, scheduled, wishes
+from phalanx.dialects import outline, owners, podsets, scheduled, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobspec import PODS_MAX
 from phalanx.dialects.outline import Entry, Outline
@@ -84,7 +85,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         return None
     top = wishes.of_object(metadata, around.topologies)
     layers = [_exclusive(metadata)] if mode == "Gang" else [top, _exclusive(metadata)]
-    copied = {"replicas": spec.at("replicas").meaning(spec.at("replicas").integer(1)), "replicaKey": _REPLICA}
+    copied = {"replicas": spec.at("replicas").meaning(_made(doc, mode, around)), "replicaKey": _REPLICA}
     pods = _pods(replica, _cut(doc, replica))
     if any(podsets.linked(one, namespace, around) for one in replica.templates):
         entries: list[Entry] = [{**one, **copied} for one in _plain(replica)]
@@ -103,6 +104,16 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         "podGroups": podsets.in_pool(entries, metadata),
     }
     return Outline("LeaderWorkerSet", namespace, name, whole)
+
+
+def _made(doc: Field, mode: str, around: Surroundings) -> int:
+    """How many replicas there are to be for now: a roll-out adds some, which only the set of leaders counts. (W-231)"""
+    wanted, (namespace, name) = doc.at("spec", "replicas").integer(1), identity(doc)
+    leaders = around.neighbours.find("apps", "StatefulSet", namespace, name)
+    owner = None if leaders is None else owners.controller(leaders)
+    if mode == "Gang" or leaders is None or owner is None or (owner.kind, owner.name) != ("LeaderWorkerSet", name):
+        return wanted
+    return max(wanted, leaders.at("spec", "replicas").integer(0))
 
 
 # -- checks ------------------------------------------------------------------------------------------------------

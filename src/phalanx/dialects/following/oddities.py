@@ -1,0 +1,30 @@
+"""What is odd about a pod in the eyes of its gang. It is told on the gang: nobody else would say why the pod waits."""
+
+from collections.abc import Sequence
+
+from phalanx.dialects.following.membership import Membership, Seat
+from phalanx.model.problems import Problem
+
+_SHOWN = 5  # parts of a workload that a message names
+
+
+def relabelled(pod: str, known: Membership, said: Membership | None) -> Problem:
+    """It says something else of itself than before, and stays where it is. (W-111)"""
+    there = f"{known.pod_set} of {known.gang}"
+    message = f"pod {pod} says something else of itself than when it was first seen; it stays in {there}"
+    return Problem(f"Pod/{pod}: metadata.labels", None if said is None else said.pod_set, (), message)
+
+
+def held(pod: str, gates: Sequence[str]) -> Problem:
+    """Somebody else's gate is on it."""
+    named = ", ".join(gates)
+    message = f"pod {pod} is held back by somebody else's gate ({named}); it counts once that is off"
+    return Problem(f"Pod/{pod}: spec.schedulingGates", named, (), message)
+
+
+def lost(pod: str, replica: str | None, seats: Sequence[Seat]) -> Problem:
+    """It belongs to its workload, and to no part of it."""
+    parts = tuple(dict.fromkeys(seat.pods.name for seat in seats))
+    named = ", ".join((*parts[:_SHOWN], *(["..."] if len(parts) > _SHOWN else [])))
+    message = f"pod {pod} belongs to no part of its workload ({named}), and is not placed"
+    return Problem(f"Pod/{pod}: metadata.labels", replica, parts[:_SHOWN], message)
