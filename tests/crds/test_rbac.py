@@ -96,6 +96,25 @@ def test_every_kind_that_the_scheduler_follows_may_be_read() -> None:
     assert not [one for one in plurals if not {(*one, "list"), (*one, "watch")} <= allowed]
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_no_kind_may_be_read_that_the_scheduler_does_not_follow(role: str) -> None:
+    followed = {(group, _plural(kind)) for group, kind in kinds.FOLLOWED}
+    followed |= {("", "nodes"), ("", "pods"), ("apiextensions.k8s.io", "customresourcedefinitions")}
+    assert {(group, plural) for group, plural, verb in _rights(role) if verb in ("get", "list", "watch")} <= followed
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_nothing_may_be_written_that_the_scheduler_does_not_write(role: str) -> None:
+    """Pods that leave are deleted, past disruption budgets: a gang leaves whole. Events go to the API of today."""
+    written = {right for right in _rights(role) if right[2] not in ("get", "list", "watch")}
+    ours = {("phalanx.dev", f"{plural}/status", "patch") for plural in ("gangs", "queues", "flavors", "topologies")}
+    theirs = {("scheduling.k8s.io", f"{plural}/status", "patch") for plural in ("podgroups", "compositepodgroups")}
+    owners = {("batch", "jobs", "patch"), ("jobset.x-k8s.io", "jobsets", "patch")}
+    pods = {("", "pods/binding", "create"), ("", "pods", "patch"), ("", "pods/status", "patch"), ("", "pods", "delete")}
+    events = {("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch")}
+    assert written <= ours | theirs | owners | pods | events
+
+
 def _plural(kind: str) -> str:
     one = kind.lower()
     return f"{one}es" if one.endswith("s") else f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"

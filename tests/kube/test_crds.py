@@ -510,7 +510,7 @@ def _may(bed: Bed, verb: str, resource: str, *arguments: str) -> bool:
 @pytest.mark.parametrize(
     ("verb", "resource", "part"),
     [
-        ("watch", "pods", ""), ("list", "nodes", ""), ("create", "pods", "binding"), ("create", "pods", "eviction"),
+        ("watch", "pods", ""), ("list", "nodes", ""), ("create", "pods", "binding"), ("delete", "pods", ""),
         ("patch", "pods", "status"), ("patch", "gangs.phalanx.dev", "status"), ("watch", "gangs.phalanx.dev", ""),
         ("patch", "jobs.batch", ""), ("create", "events.events.k8s.io", ""),
     ],

@@ -187,7 +187,7 @@ def test_a_port_that_is_taken_is_an_error_and_nothing_is_left_open() -> None:
         clock = Clock()
         health, metrics = health_of(clock=clock), Metrics("1.2.3", lambda: (), clock)
         async with doors.opened(ANY_PORT, health, metrics) as where:
-            with pytest.raises(OSError, match="address already in use"):
+            with pytest.raises(doors.CannotListen, match="address already in use"):
                 async with doors.opened(Listen(port=where.port), health, metrics):
                     raise AssertionError("two of them on one port")
 

@@ -7,7 +7,7 @@ import pytest
 
 from phalanx.kube import writer as room
 from phalanx.kube.writer import Writer
-from phalanx.model.effects import Bind, Effect, Evict, Prepare, Resume, Ungate
+from phalanx.model.effects import Bind, Effect, Evict, Prepare, Resume, Suspend, Ungate
 from phalanx.model.events import Answer, BindAnswered
 from phalanx.model.pods import PodKey
 from phalanx.wire import binding
@@ -44,9 +44,22 @@ class Server:
         self.refusals: list[Exception] = []
         self.objects: dict[str, dict[str, Any]] = {}
         self.slow = 0.0  # seconds that a change takes
+        self.answering = asyncio.Event()  # while it is not set, whoever binds or says why a pod goes waits
+        self.answering.set()
+        self.most, self._together = 0, 0
+
+    async def _answer(self) -> None:
+        self._together += 1
+        self.most = max(self.most, self._together)
+        await asyncio.sleep(0)
+        await self.answering.wait()
+        self._together -= 1
+
+    def count(self, verb: str) -> int:
+        return sum(asked.startswith(verb) for asked in self.asked)
 
     async def bind(self, _: Client, target: binding.Target, seconds: float) -> binding.Bound:
-        await asyncio.sleep(0)
+        await self._answer()
         self.asked.append(f"bind {target.name} {target.node} {dict(target.annotations)}")
         return binding.Bound(self.answers.get(target.name, Answer.BOUND))
 
@@ -65,11 +78,14 @@ class Server:
             self.objects[name]["spec"].update(change["spec"])
 
     async def patch_status(self, resource: Any, name: str, change: Any, namespace: str = "", **_: Any) -> None:
+        await self._answer()
         (condition,) = change["status"]["conditions"]
         self.asked.append(f"status {name} {condition['type']} {condition['lastTransitionTime'][-1]}")
 
     async def delete(self, resource: Any, name: str, namespace: str = "", *, uid: str = "") -> None:
         self.asked.append(f"delete {name} {uid}")
+        if self.refusals:
+            raise self.refusals.pop()
 
 
 class Witness:
@@ -96,25 +112,55 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     return one
 
 
+def hands_on(server: Server, told: Told, witness: Witness, bind_seconds: float = 10.0) -> Writer:
+    return Writer(
+        cast("Client", server),
+        Served,
+        told.answers.append,
+        lambda key, found: told.read.append((key, found is not None)),
+        witness,
+        told.problems.append,
+        concurrency=4,
+        bind_seconds=bind_seconds,
+    )
+
+
 def carry_out(server: Server, *effects: Effect, bind_seconds: float = 10.0) -> tuple[Told, Witness]:
     told, witness = Told(), Witness()
 
     async def run() -> None:
-        served = Served
-        hands = Writer(
-            cast("Client", server),
-            served,
-            told.answers.append,
-            lambda key, found: told.read.append((key, found is not None)),
-            witness,
-            told.problems.append,
-            bind_seconds=bind_seconds,
-        )
+        hands = hands_on(server, told, witness, bind_seconds)
         hands.carry_out(effects)
         await hands.drained()
 
     asyncio.run(run())
     return told, witness
+
+
+def carry_out_by_steps(server: Server, *steps: list[Effect]) -> tuple[Told, Writer]:
+    """The server answers nothing before the last step was told."""
+    told = Told()
+
+    async def run() -> Writer:
+        server.answering.clear()
+        hands = hands_on(server, told, Witness())
+        for effects in steps:
+            hands.carry_out(effects)
+            for _ in range(10):
+                await asyncio.sleep(0)
+        server.answering.set()
+        await hands.drained()
+        return hands
+
+    return told, asyncio.run(run())
+
+
+def binds(*names: str) -> list[Effect]:
+    return [Bind("g", key(name), "n1") for name in names]
+
+
+def evicts(*names: str) -> list[Effect]:
+    return [Evict("g", key(name), "late") for name in names]
 
 
 def test_a_bind_carries_domain_and_rank_and_is_answered(server: Server) -> None:  # KA-004, KA-056
@@ -188,9 +234,9 @@ def test_a_write_that_met_another_one_is_tried_again_on_what_is_there_now(server
 
 
 def test_what_cannot_be_written_is_told_and_nothing_else_stops(server: Server) -> None:
-    server.objects["a"] = server.objects["b"] = pod("a")
+    server.objects["a"], server.objects["b"] = pod("a"), pod("b")
     server.refusals = [Unanswered("late")]
-    told, witness = carry_out(server, Ungate("g", key("a"), ()), Ungate("g", key("a"), ()))
+    told, witness = carry_out(server, Ungate("g", key("a"), ()), Ungate("g", key("b"), ()))
     assert witness.done == [("Ungate", False), ("Ungate", True)]
     assert len(told.problems) == 1
 
@@ -203,3 +249,88 @@ def test_an_object_that_is_gone_needs_nothing_more(server: Server) -> None:
 def test_gangs_do_not_wait_for_each_other(server: Server) -> None:
     told, _ = carry_out(server, *(Bind(f"g{i}", key(f"p{i}"), "n1") for i in range(50)))
     assert len(told.answers) == 50
+
+
+# -- a gang that leaves ------------------------------------------------------------------------------------------
+
+PODS = tuple(f"p{i}" for i in range(100))
+
+
+def test_of_a_gang_that_leaves_nothing_is_bound_that_was_not_sent_yet(server: Server) -> None:
+    """Four binds were sent. The others are neither done nor answered: their pods go, and only seeing that tells."""
+    told, _ = carry_out_by_steps(server, binds(*PODS), evicts(*PODS))
+    assert server.count("bind") == 4
+    assert server.count("delete") == 100
+    assert [one.key.name for one in told.answers] == ["p0", "p1", "p2", "p3"]
+
+
+def test_pods_of_a_gang_leave_together_as_many_at_once_as_there_is_room_for(server: Server) -> None:
+    carry_out_by_steps(server, evicts(*PODS))
+    assert server.most == 4
+
+
+def test_what_a_step_asks_for_together_is_done_in_its_order(server: Server) -> None:
+    carry_out_by_steps(server, [*binds("a"), *evicts("b"), *binds("c")])
+    assert [asked.split()[:2] for asked in server.asked] == [
+        ["bind", "a"], ["status", "b"], ["delete", "b"], ["bind", "c"]
+    ]  # fmt: skip
+
+
+def test_an_owner_that_is_held_back_is_not_let_go_before(server: Server) -> None:
+    server.objects["train"] = owner()
+    let_go: list[Effect] = [Prepare("g", "Job/default/train"), Resume("g", "Job/default/train")]
+    carry_out_by_steps(server, binds("a"), let_go, [Suspend("g", "Job/default/train")])
+    assert server.objects["train"]["spec"]["suspend"] is True
+    assert server.count("patch jobs") == 0
+
+
+def test_an_owner_can_be_let_go_again_while_it_is_held_back(server: Server) -> None:
+    server.objects["train"] = owner()
+    let_go: list[Effect] = [Prepare("g", "Job/default/train"), Resume("g", "Job/default/train")]
+    carry_out_by_steps(server, binds("a"), [Suspend("g", "Job/default/train")], let_go)
+    assert server.objects["train"]["spec"]["suspend"] is False
+
+
+def test_what_is_under_way_or_waits_already_is_not_queued_again(server: Server) -> None:
+    held: list[Effect] = [Suspend("g", "Job/default/train")]
+    _, hands = carry_out_by_steps(server, *[binds(*PODS)] * 3, *[evicts("a", "b")] * 3, *[held] * 3)
+    assert server.count("bind") == 4
+    assert server.count("delete") == 2
+    assert server.count("get train") == 1
+    assert hands.left() == {}
+
+
+def test_what_was_done_can_be_asked_for_again(server: Server) -> None:
+    async def run() -> None:
+        hands = hands_on(server, Told(), Witness())
+        for _ in range(2):
+            hands.carry_out(evicts("a"))
+            await hands.drained()
+
+    asyncio.run(run())
+    assert server.count("delete") == 2
+
+
+def test_a_pod_that_is_gone_when_it_is_to_leave_is_told_as_gone(server: Server) -> None:
+    server.refusals = [Refused(404, "NotFound", "no such pod", {}, None)]
+    told, witness = carry_out(server, *evicts("a"))
+    assert told.read == [(key("a"), False)]
+    assert witness.done == [("Evict", True)]
+
+
+def test_what_nobody_thought_of_ends_the_writer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: Any) -> None:
+        raise ValueError("we are wrong")
+
+    monkeypatch.setattr(room.binding, "bind", broken)
+
+    async def run() -> int:
+        hands = hands_on(server, Told(), Witness())
+        hands.carry_out([*binds("a"), *evicts("a")])
+        with pytest.raises(ValueError, match="we are wrong"):
+            async with asyncio.timeout(30):
+                await hands.failed()
+        return hands.under_way
+
+    assert asyncio.run(run()) == 0
+    assert server.count("delete") == 0

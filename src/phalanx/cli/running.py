@@ -6,6 +6,7 @@ from pathlib import Path
 from phalanx.cli.errors import Exit, Failed
 from phalanx.kube import configuration, process
 from phalanx.kube.configuration import BadConfiguration, Configuration
+from phalanx.kube.doors import CannotListen
 from phalanx.kube.recorder import CannotRecord
 from phalanx.wire import incluster, kubeconfig
 from phalanx.wire.access import Access, BadConfig
@@ -21,8 +22,8 @@ def run(file: str | None, path: str | None, context: str | None) -> int:
         raise Failed(f"the API server cannot be used: {error}") from error
     except CannotRecord as error:
         raise Failed(str(error), code=Exit.USAGE) from error
-    except OSError as error:
-        raise Failed(f"cannot listen on {wanted.listen.address}:{wanted.listen.port}: {error.strerror}") from error
+    except CannotListen as error:
+        raise Failed(str(error)) from error
     return Exit.PLACED
 
 

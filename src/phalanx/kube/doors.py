@@ -24,6 +24,10 @@ _KEEP_SECONDS = 75.0  # longer than the usual 60 s between two scrapes
 _END_SECONDS = 1.0  # answers take milliseconds; nobody waits longer for us to end
 
 
+class CannotListen(Exception):
+    """The port is taken, or the address is none of ours."""
+
+
 class Health:
     """What the doors know: when the loop last turned, whether it is ending, what is watched."""
 
@@ -73,7 +77,7 @@ class Doors:
 
 @asynccontextmanager
 async def opened(listen: Listen, health: Health, metrics: Metrics) -> AsyncIterator[Doors]:
-    """The doors, for as long as the block runs. OSError where the port is taken."""
+    """The doors, for as long as the block runs. CannotListen where the port is taken."""
     runner = web.AppRunner(
         _application(health, metrics),
         access_log=None,
@@ -86,10 +90,17 @@ async def opened(listen: Listen, health: Health, metrics: Metrics) -> AsyncItera
     )
     await runner.setup()
     try:
-        await web.TCPSite(runner, listen.address, listen.port, backlog=16).start()
+        await _listening(runner, listen)
         yield Doors(listen.address, runner.addresses[0][1])
     finally:
         await runner.cleanup()
+
+
+async def _listening(runner: web.AppRunner, listen: Listen) -> None:
+    try:
+        await web.TCPSite(runner, listen.address, listen.port, backlog=16).start()
+    except OSError as error:
+        raise CannotListen(f"cannot listen on {listen.address}:{listen.port}: {error.strerror}") from error
 
 
 def _application(health: Health, metrics: Metrics) -> web.Application:

@@ -66,13 +66,15 @@ class Ledger:
         self.views: dict[str, View] = {}
         self._notes: dict[str, tuple[Problem, ...]] = {}
         self._homes: dict[str, set[Key]] = {}
+        self._bereft: set[str] = set()  # gangs that lost an object: what stands in its place was told nothing yet
 
     # -- what is told --------------------------------------------------------------------------------------------
 
     def see(self, subject: Subject, view: View) -> list[Key] | None:
-        """The objects that say how the gang is; None if it is as it was."""
-        if self.views.get(view.id) == view:
+        """The objects that say how the gang is; None if it is as it was, and so are they."""
+        if self.views.get(view.id) == view and view.id not in self._bereft and not self._is_another(subject):
             return None
+        self._bereft.discard(view.id)
         self.views[view.id] = view
         found = list(self._objects(subject, view))
         for one in found:
@@ -98,8 +100,15 @@ class Ledger:
         self._entry(subject).problems = problems
         return True
 
+    def gone(self, key: Key) -> bool:
+        """An object is there no more; whether anything was to be said of it."""
+        one = self.entries.pop(key, None)
+        self._bereft.update(one.gangs if one is not None else ())
+        return one is not None
+
     def forget(self, gang: str) -> list[Key]:
         """A gang is gone; the objects that nothing is to be said of any more."""
+        self._bereft.discard(gang)
         self.views.pop(gang, None)
         self._notes.pop(gang, None)
         entries = [self.entries[key] for key in self._homes.pop(gang, ()) if key in self.entries]
@@ -128,9 +137,14 @@ class Ledger:
             return kind in GROUPS
         return group == OURS or (self._foreign and kind != "Pod")
 
-    def _entry(self, subject: Subject) -> Entry:
+    def _is_another(self, subject: Subject) -> bool:
+        """Whether what is known under its name is of an object before it."""
         one = self.entries.get(subject.key)
-        if one is None or one.uid not in ("", subject.uid):
+        return one is not None and one.uid not in ("", subject.uid)
+
+    def _entry(self, subject: Subject) -> Entry:
+        one = None if self._is_another(subject) else self.entries.get(subject.key)
+        if one is None:
             one = self.entries[subject.key] = Entry(subject.key)
         one.uid, one.generation = subject.uid, max(subject.generation, one.generation)
         return one

@@ -66,7 +66,7 @@ class Mind:
 
 
 def _concerned(told: Told, effects: Iterable[Effect]) -> set[str]:
-    """Gangs that were reported on, or whose pods were told of."""
+    """Gangs that were reported on, or that were told of, or whose pods were."""
     moved = {event.pod.gang for event in told.events if isinstance(event, PodSeen)}
     reported = {effect.gang for effect in effects if isinstance(effect, Report)}
-    return reported | {gang for gang in moved if gang is not None}
+    return reported | told.subjects.keys() | {gang for gang in moved if gang is not None}

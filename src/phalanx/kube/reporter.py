@@ -209,7 +209,7 @@ class Reporter:
 
     def gone(self, key: Key) -> None:
         """An object is there no more, whether or not anything was said of it."""
-        if self._ledger.entries.pop(key, None) is not None:
+        if self._ledger.gone(key):
             self._unqueue(key)
 
     # -- when ----------------------------------------------------------------------------------------------------

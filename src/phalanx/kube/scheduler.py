@@ -3,7 +3,8 @@
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from phalanx.dialects.following import Follower, Subject
@@ -20,13 +21,14 @@ from phalanx.kube.writer import Writer
 from phalanx.model.effects import Notice, Report
 from phalanx.model.events import GangGone
 from phalanx.model.pods import PodKey
-from phalanx.wire import garbage
+from phalanx.wire import garbage, shapes
 from phalanx.wire.client import Client
 from phalanx.wire.discovery import Served
 from phalanx.wire.resources import PODS
 
 Document = dict[str, Any]
 DRAIN_SECONDS = 20.0  # a kubelet gives a pod 30 s to end
+BEAT_SECONDS = 5.0  # how often it is said that all is well while the first picture comes in
 
 
 class Scheduler:
@@ -49,6 +51,7 @@ class Scheduler:
         on_decision: OnDecision | None = None,
     ) -> None:
         self._metrics, self._thought, self._following, self._problem = metrics, thought, following, problem
+        self._beat = beat
         self._subjects: dict[str, Subject] = {}
         chance = random.Random()
         engine = Engine(configuration.policy(), configuration.settings(), on_decision)
@@ -79,22 +82,40 @@ class Scheduler:
     async def run(self, stop: asyncio.Event) -> None:
         """Follows, decides and acts until ``stop``; then ends what is under way, so that no gang is left half."""
         garbage.before_sync()
-        await self.watching.start()
-        garbage.after_sync()
-        self._following()
-        parts = (self.loop.run(stop), self.watching.keep_up(), self.watching.failed(), self.reporter.run())
-        tasks = [asyncio.get_running_loop().create_task(one) for one in parts]
         try:
-            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended:
-                task.result()  # only the loop ends by itself; what else does has failed, and so have we
-            await asyncio.wait_for(self.writer.drained(), DRAIN_SECONDS)
-            await self.reporter.drain(until=time.time() + DRAIN_SECONDS / 4)
+            if not await self._has_picture(stop):
+                return
+            garbage.after_sync()
+            self._following()
+            failures = self.watching.failed(), self.writer.failed()
+            async with _one_has_ended(self.loop.run(stop), self.watching.keep_up(), self.reporter.run(), *failures):
+                await self._drain()  # only the loop ends by itself; what else does has failed, and so have we
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.writer.stop()
             await self.watching.stop()
+
+    async def _has_picture(self, stop: asyncio.Event) -> bool:
+        """Whether the first whole picture came in before the end was asked for. It may take long, and is no ailment."""
+        coming = asyncio.get_running_loop().create_task(self.watching.start())
+        async with _one_has_ended(coming, self.watching.failed(), stop.wait(), self._beating()):
+            return coming.done()
+
+    async def _beating(self) -> None:
+        while True:
+            self._beat()
+            await asyncio.sleep(BEAT_SECONDS)
+
+    async def _drain(self) -> None:
+        """Waits for the answers to what was sent, but not for ever: what was done will be seen after the next start."""
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await self.writer.drained()
+        except TimeoutError:
+            left = ", ".join(f"{count} {kind}" for kind, count in sorted(self.writer.left().items()))
+            self._problem(f"ended before all was answered: {left}")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS / 4):
+                await self.reporter.drain(until=time.time() + DRAIN_SECONDS / 4)
 
     # -- what is heard -------------------------------------------------------------------------------------------
 
@@ -104,19 +125,24 @@ class Scheduler:
             self.reporter.gone(key)
 
     def _read(self, key: PodKey, found: Document | None) -> None:
-        """A pod as the server just had it, ahead of the mirror."""
+        """A pod as the server just had it, ahead of the mirror; not where the mirror knows better by now."""
         held = self.watching.mirrors[PODS].store.get((key.namespace, key.name))
-        if found is not None:
+        if found is None:
+            if held is None or held.metadata.uid == key.uid:
+                self.loop.changed(("", "Pod", key.namespace, key.name), None)
+        elif held is not None and shapes.as_number(found["metadata"]["resourceVersion"]) > held.metadata.version:
             self.loop.changed(("", "Pod", key.namespace, key.name), lambda: found)
-        elif held is None or held.metadata.uid == key.uid:
-            self.loop.changed(("", "Pod", key.namespace, key.name), None)
 
     # -- what is done --------------------------------------------------------------------------------------------
 
     def _done(self, thought: Thought) -> None:
+        told = thought.told
         self.writer.carry_out(thought.effects)
-        self._subjects.update(thought.told.subjects)
+        gone = {event.id for event in told.events if isinstance(event, GangGone)}
+        self._forget(gone & told.subjects.keys())  # another object goes by that name now
+        self._subjects.update(told.subjects)
         self._report(thought)
+        self._forget(gone - told.subjects.keys())
         self._metrics.stepped(thought.seconds, thought.decisions)
         self._thought(thought)
 
@@ -139,7 +165,6 @@ class Scheduler:
                 self.reporter.report(effect, thought.views.get(effect.gang))
             elif isinstance(effect, Notice):
                 self.reporter.notice(effect)
-        self._forget(event.id for event in told.events if isinstance(event, GangGone))
 
     def _forget(self, gangs: Iterable[str]) -> None:
         for gang in gangs:
@@ -159,6 +184,21 @@ class Scheduler:
         if mirror is not None and resource is not None:
             held = mirror.store.get((namespace if resource.namespaced else "", name))
         return None if held is None else held.document()
+
+
+@asynccontextmanager
+async def _one_has_ended(*parts: Awaitable[object]) -> AsyncIterator[None]:
+    """Runs all side by side. The block begins when one has ended, unless that failed; after it the others end too."""
+    tasks = [asyncio.ensure_future(one) for one in parts]
+    try:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _reporting(configuration: Configuration) -> reporter.Settings:

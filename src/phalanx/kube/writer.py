@@ -1,8 +1,12 @@
 """The hands of the engine on a real cluster: every effect becomes one or two writes, each safe to repeat.
 
-Binds of one gang go out together, as many at once as there are connections for, and so do its gates; whatever else is
-asked for the same gang keeps its place before or after them. A bind is answered. Everything else is tried a few times,
-for the engine asks again when it does not see what it wanted.
+Binds of one gang go out together, as many at once as there are connections for, and so do its gates and evictions;
+whatever else is asked for the same gang keeps its place before or after them. A bind is answered. Everything else is
+tried a few times, for the engine asks again when it does not see what it wanted.
+
+When pods of a gang are to leave, what an earlier step let go and was not sent yet is not sent any more. Nothing is told
+of it: pods that leave are seen to be gone, and for those that stay the engine asks again. What waits or is under way
+already is not queued a second time, however often it is asked for.
 """
 
 import asyncio
@@ -23,10 +27,16 @@ from phalanx.wire.errors import Refused, Unanswered, WireError
 from phalanx.wire.resources import JOBS, PODS, Resource
 
 Document = dict[str, Any]
-Act = Ungate | Prepare | Resume | Suspend | Evict
-Release = Bind | Ungate  # lets one pod of a gang go where it belongs: all that are told together go together
+OnOwner = Prepare | Resume | Suspend
+Act = OnOwner | Ungate | Evict
+Work = Act | Bind
 
 TRIES = 4
+_RELEASES = (Bind, Ungate)  # let one pod of a gang go where it belongs
+_CALLED_OFF: dict[type[Effect], tuple[type[Effect], ...]] = {  # what each takes back, where that was not sent yet
+    Evict: _RELEASES,
+    Suspend: (*_RELEASES, Prepare, Resume),
+}
 _OWNERS = {"Job": ("batch", "jobs"), "JobSet": ("jobset.x-k8s.io", "jobsets")}
 
 
@@ -54,39 +64,50 @@ class Writer:
     ) -> None:
         self._client, self._served = client, served
         self._answered, self._read = answered, read
-        self._room = asyncio.Semaphore(concurrency)
         self._bind_seconds = bind_seconds
-        self._lanes: Lanes[list[Release] | Act] = Lanes(self._do)
+        self._lanes: Lanes[Work] = Lanes(self._do, concurrency)
         self._witness, self._problem = witness, problem
         self.under_way = 0  # binds that were sent and not answered
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
         """Starts on all of them and returns at once."""
-        released: dict[str, list[Release]] = {}
-        for effect in effects:
-            match effect:
-                case Bind() | Ungate():
-                    released.setdefault(effect.gang, []).append(effect)
-                case Report() | Notice():
-                    pass  # the reporter's business
-                case _:
-                    self._send(effect.gang, released)
-                    self._lanes.add(effect.gang, effect)
-        for gang in list(released):
-            self._send(gang, released)
+        wanted = [one for one in effects if not isinstance(one, Report | Notice)]  # those are the reporter's business
+        for kind, gang in dict.fromkeys((type(one), one.gang) for one in wanted if type(one) in _CALLED_OFF):
+            self._lanes.take_back(gang, _CALLED_OFF[kind])
+        batches: dict[str, list[Work]] = {}
+        for one in wanted:
+            if self._is_asked_for(one):
+                continue
+            batch = batches.setdefault(one.gang, [])
+            if batch and not _go_together(batch[-1], one):
+                self._lanes.add(one.gang, batch)
+                batch = batches[one.gang] = []
+            batch.append(one)
+        for gang, batch in batches.items():
+            self._lanes.add(gang, batch)
 
-    def _send(self, gang: str, released: dict[str, list[Release]]) -> None:
-        if gang in released:
-            self._lanes.add(gang, released.pop(gang))
+    def _is_asked_for(self, work: Work) -> bool:
+        """Whether it waits or is under way already. Owners are held and let go in turn: there the last word counts."""
+        if isinstance(work, OnOwner):
+            return self._lanes.ends_with(work.gang, work)
+        return self._lanes.has(work.gang, work)
+
+    def left(self) -> dict[str, int]:
+        """What is not done yet, by its kind."""
+        return self._lanes.left()
 
     async def drained(self) -> None:
         await self._lanes.drained()
 
-    async def _do(self, work: list[Release] | Act) -> None:
-        if isinstance(work, list):
-            await asyncio.gather(*(self._bind(one) if isinstance(one, Bind) else self._acted(one) for one in work))
-        else:
-            await self._acted(work)
+    async def failed(self) -> None:
+        """Returns never; raises what nobody thought of, for then effects were lost."""
+        await self._lanes.failed()
+
+    async def stop(self) -> None:
+        await self._lanes.stop()
+
+    async def _do(self, work: Work) -> None:
+        await (self._bind(work) if isinstance(work, Bind) else self._acted(work))
 
     async def _acted(self, work: Act) -> None:
         try:
@@ -100,14 +121,13 @@ class Writer:
         """Does it; what was refused because something else changed meanwhile is looked at again."""
         for left in range(TRIES - 1, -1, -1):
             try:
-                async with self._room:
-                    await self._in_time(work)
-                return
+                return await self._in_time(work)
             except Refused as refused:
                 if refused.missing:
-                    return
+                    return None
                 if not left or not (refused.conflict or refused.status == 422):
                     raise
+        return None
 
     async def _in_time(self, work: Act) -> None:
         """No answer is waited for longer than that of a bind: what is next for the same gang stands behind it."""
@@ -137,24 +157,23 @@ class Writer:
         if effect.rank is not None:
             said[ours.RANK] = str(effect.rank)
         target = binding.Target(effect.key.namespace, effect.key.name, effect.key.uid, effect.node, annotations=said)
+        began = time.monotonic()
         self.under_way += 1
-        async with self._room:
-            began = time.monotonic()
+        try:
             found = await binding.bind(self._client, target, self._bind_seconds)
-        self.under_way -= 1
+        finally:
+            self.under_way -= 1
         self._witness.bound(found.answer, time.monotonic() - began)
         self._witness.carried_out(effect, found.answer in (Answer.BOUND, Answer.HERE))
         if found.answer not in (Answer.BOUND, Answer.HERE):
             self._problem(f"bind of pod {effect.key} to {effect.node}: {found.answer.value}; {found.message}")
-        if found.answer not in (Answer.BOUND, Answer.HERE):
             await self._read_again(effect.key)
         self._answered(BindAnswered(effect.key, effect.node, found.answer))
 
     async def _read_again(self, key: PodKey) -> None:
         """Tells the pod as it is: nobody knows better than the server what became of a bind."""
         try:
-            async with self._room:
-                found: Document | None = await self._client.get(PODS, key.name, key.namespace)
+            found: Document | None = await self._client.get(PODS, key.name, key.namespace)
         except Refused as refused:
             if not refused.missing:
                 return
@@ -178,7 +197,8 @@ class Writer:
     async def _evict(self, effect: Evict) -> None:
         """Says on the pod why it goes, then deletes it, with the grace period that it has itself.
 
-        When is said too: a controller of Kubernetes takes the condition back where it seems to be old.
+        When is said too: a controller of Kubernetes takes the condition back where it seems to be old. One that is gone
+        is told as gone, for the engine may be waiting for just that.
         """
         condition = {
             "type": "DisruptionTarget",
@@ -189,8 +209,13 @@ class Writer:
         }
         change = {"metadata": {"uid": effect.key.uid}, "status": {"conditions": [condition]}}
         key = effect.key
-        await self._client.patch_status(PODS, key.name, change, key.namespace, kind=Patch.STRATEGIC)
-        await self._client.delete(PODS, key.name, key.namespace, uid=key.uid)
+        try:
+            await self._client.patch_status(PODS, key.name, change, key.namespace, kind=Patch.STRATEGIC)
+            await self._client.delete(PODS, key.name, key.namespace, uid=key.uid)
+        except Refused as refused:
+            if not refused.missing:
+                raise
+            self._read(key, None)
 
     # -- owners --------------------------------------------------------------------------------------------------
 
@@ -225,3 +250,7 @@ class Writer:
         found = self._served().find(group, plural)
         assert found is not None, f"{kind} was seen, so it is served"
         return found, namespace, name
+
+
+def _go_together(one: Work, other: Work) -> bool:
+    return any(isinstance(one, kinds) and isinstance(other, kinds) for kinds in (_RELEASES, Evict))

@@ -1,6 +1,8 @@
 """What the engine wants done. Each is safe to repeat: carried out twice it is as if it were once.
 
 The world carries them out in the order given, as far as they concern the same gang, and tells the engine what it sees.
+Once pods of a gang are to leave, what was to let others of it go and was not begun yet may be left out: the engine asks
+again for what it still wants.
 """
 
 from dataclasses import dataclass
