@@ -112,6 +112,11 @@ def test_long_names_do_not_break_a_page() -> None:
             ClosedQueue("x", Closed.NO_TOPOLOGY),
             'a level is asked for, and no flavor of queue "x" has a topology',
         ),
+        (
+            Why.OVER_QUOTA,
+            ClosedQueue("x", Closed.NO_FLAVOR, ("a", "b")),
+            'no flavor of queue "x" is there; it names: a, b',
+        ),
     ],
 )
 def test_a_queue_that_is_closed_is_named(why: Why, queue: ClosedQueue, sentence: str) -> None:  # K-017, K-035

@@ -101,6 +101,18 @@ def test_a_level_needs_a_flavor_with_a_topology_where_flavors_say_so() -> None: 
     assert closed(asking("q"), there(queue, plain=plain)) is None
 
 
+def test_a_queue_is_closed_while_none_of_its_flavors_is_there() -> None:  # K-017
+    queue = Queue("q", quotas=tuple(Quota(name, GPU, 9 * NANO) for name in ("a", "b")))
+    assert closed(asking("q"), there(queue)) == ClosedQueue("q", Closed.NO_FLAVOR, ("a", "b"))
+    assert closed(asking("q"), there(queue, b=Flavor("b"))) is None
+
+
+def test_flavors_of_resources_that_are_not_asked_for_may_be_absent() -> None:
+    queue = Queue("q", quotas=(Quota("cpus", "cpu", NANO), Quota("h100", GPU, 9 * NANO)), only_listed=True)
+    assert closed(asking("q"), there(queue, h100=Flavor("h100"))) is None
+    assert closed(asking("q"), there(queue, cpus=Flavor("cpus"))) == ClosedQueue("q", Closed.NO_FLAVOR, ("h100",))
+
+
 def test_required_and_preferred_levels_and_slices_ask_for_a_level() -> None:
     sliced = replace(pods("w", 2), slices=(Slice(1, 2),))
     assert asks_for_a_level(asking("q", required=1).root)

@@ -54,6 +54,13 @@ def test_a_strict_queue_waits_for_its_head_and_the_others_pass_it() -> None:
         assert turn.blocks == blocks
 
 
+def test_who_can_never_start_blocks_nobody_in_a_strict_queue_either() -> None:
+    queues = tree(Queue("q", when_blocked="Strict"))
+    huge, small = Entry("huge", "q", 9, OLD, able=False), Entry("small", "q", 0, YOUNG)
+    turns = list(ordered([huge, small], queues, NOW, HOUR))
+    assert [(turn.entry.id, turn.blocks) for turn in turns] == [("small", True), ("huge", False)]
+
+
 def test_between_queues_the_oldest_head_comes_first() -> None:
     entries = (
         Entry("a1", "a", 5, 9500),
@@ -138,6 +145,23 @@ def test_lines_know_when_the_next_one_starves(entries: list[Entry]) -> None:
         lines.add(one)
     coming = [one.since + 3600 for one in entries if one.able and not starving(one, NOW, HOUR)]
     assert lines.next_starving(NOW, HOUR) == min(coming, default=None)
+
+
+def test_lines_say_in_which_of_them_another_may_be_the_first() -> None:
+    lines = Lines()
+    lines.add(Entry("a", "q", 0, 0.0))
+    lines.add(Entry("b", "p", 0, 100.0, able=False))
+    assert (lines.stirred(), lines.stirred()) == (["p", "q"], [])
+    lines.add(Entry("a", "q", 0, 0.0))
+    assert not lines.are_stirred  # nothing new
+    lines.add(Entry("a", "r", 0, 0.0))
+    assert lines.stirred() == ["q", "r"]
+    lines.age(0.0, 3599.0, HOUR)
+    assert not lines.are_stirred
+    lines.age(3599.0, 9999.0, HOUR)
+    assert lines.stirred() == ["r"]  # the other never starves
+    lines.remove("b")
+    assert lines.stirred() == ["p"]
 
 
 def test_one_that_comes_again_stands_in_line_once() -> None:

@@ -1,6 +1,7 @@
 """The rules of the simulated world itself: what its API lets happen, what its watches tell, what its invariants see."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -8,13 +9,13 @@ from phalanx.model.effects import Bind, Evict, Prepare, Report, Resume, Suspend,
 from phalanx.model.events import Answer, BindAnswered, GangSeen, NodeGone, NodeSeen, PodGone, PodSeen, QueuesSeen
 from phalanx.model.nodes import PodShape
 from phalanx.model.pods import Pod, PodKey
-from phalanx.model.queues import Queue, Queues, Quota
+from phalanx.model.queues import Flavor, Queue, Queues, Quota
 from phalanx.model.request import Group, PodSet, Ranks, Request, Slice, Spread
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.rules import Rules
 from phalanx.model.sketch import GPU, snapshot
 from phalanx.model.topology import HOSTNAME
-from phalanx.sim import invariants, scenarios, soak
+from phalanx.sim import invariants, mischief, scenarios, soak
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.faults import CALM, Faults
 from phalanx.sim.mischief import MAINTENANCE
@@ -275,6 +276,35 @@ def test_pods_that_are_to_be_apart_are_judged_in_each_of_the_three_ways(
     for number, node in enumerate(nodes):
         put(made, number, node)
     assert (said in judged(made)) and bool(judged(made)) is bool(said)
+
+
+def test_a_flavor_that_is_deleted_comes_back() -> None:
+    flavors = {"fast": Flavor("fast", (("sort", "fast"),))}
+    made = world(gang(), queues=Queues({"team": Queue("team")}, flavors), faults=replace(CALM, until=1000.0))
+    mischief.unflavor(made, Random(1))
+    assert made.truth.queues.flavors == {}
+    made.advance(10.0 + made.faults.unflavored_for)
+    assert made.truth.queues.flavors == flavors
+    assert [event.queues.flavors for event in made.take_inbox() if isinstance(event, QueuesSeen)][-2:] == [{}, flavors]
+
+
+@pytest.mark.parametrize(("kept", "left"), [(0.0, 2), (1.0, 3)])
+def test_a_pod_that_failed_goes_after_its_grace_or_stays_with_its_gang(kept: float, left: int) -> None:
+    made = world(gang(), faults=replace(CALM, kept=kept))
+    pod = put(made, 0, "b1-r1-1")
+    made.controllers.fail(pod.key)
+    made.advance(60.0)
+    assert len(made.truth.members("default/train")) == left
+    made.controllers.end("default/train", "finished")
+    made.advance(120.0)
+    assert made.truth.members("default/train") == []
+
+
+def test_a_gang_may_get_another_priority() -> None:
+    made = world(gang())
+    made.promote("default/train", 9)
+    made.advance(20.0)
+    assert [event.request.priority for event in made.take_inbox() if isinstance(event, GangSeen)][-1] == 9
 
 
 def test_a_taint_counts_if_the_engine_knew_it_when_it_chose() -> None:

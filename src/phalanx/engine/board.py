@@ -36,6 +36,7 @@ class Board:
         self._gangs: dict[str, Pods] = _by_gang(snapshot.pods)
         self._used: dict[str, dict[str, int]] = {}
         self._drafts: dict[str | None, Draft] = {}
+        self.came = False  # whether pods came to stand on nodes since somebody asked, and said so here
         self._book(snapshot.pods, 1)
 
     @classmethod
@@ -80,7 +81,9 @@ class Board:
         then = {(pod.namespace, pod.name, pod.node): pod for pod in self._gangs.get(name, ())}
         now = {(pod.namespace, pod.name, pod.node): pod for pod in pods}
         self._book(tuple(pod for key, pod in then.items() if now.get(key) != pod), -1)
-        self._book(tuple(pod for key, pod in now.items() if then.get(key) != pod), 1)
+        fresh = tuple(pod for key, pod in now.items() if then.get(key) != pod)
+        self._book(fresh, 1)
+        self.came = self.came or bool(fresh)
         if pods:
             self._gangs[name] = pods
         else:

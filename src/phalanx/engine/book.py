@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from phalanx.engine.board import Board
-from phalanx.engine.gangs import Gang
+from phalanx.engine.gangs import HOLDING, Gang
 from phalanx.engine.headroom import Headroom
+from phalanx.engine.lifecycle import State
 from phalanx.engine.strangers import Strangers
 from phalanx.model.events import (
     BindAnswered,
@@ -49,15 +50,19 @@ class Book:
         self.gangs: dict[str, Gang] = {}
         self.touched: dict[str, None] = {}
         self.freed = False
-        self.moved: dict[str, None] = {}  # nodes that changed since it was last asked
+        self.moved: dict[str, None] = {}  # nodes that changed or went since it was last asked
         self.renewed: dict[str, None] = {}  # gangs whose manifest changed since it was last asked
         self.left: list[str] = []  # gangs that were deleted since it was last asked
         self.needy: dict[str, None] = {}  # gangs that run and need room near them
+        self.collected: set[PodKey] = set()  # pods that had succeeded, and whose objects went with the last events
         self.strangers = Strangers()
         self._headroom = Headroom(self.nodes)
         self._pods: dict[PodKey, Pod] = {}
         self._unclaimed: dict[str, set[PodKey]] = {}  # pods by a gang that was not seen yet
+        self._former: dict[str, float] = {}  # since when a gang was there that is gone, and of which pods are left
+        self._bygone: set[str] = set()  # uids of pods that ended in a gang before the one that has its name now
         self._membership: dict[str, tuple[str | None, str | None]] = {}  # uid -> gang and pod set
+        self._elsewhere: dict[str, tuple[str | None, str | None]] = {}  # of pods that say something else by now
         self._board: Board | None = None
         self._apply: dict[type, Callable[[Any], None]] = {
             NodeSeen: self._node_seen,
@@ -73,6 +78,7 @@ class Book:
         }
 
     def apply(self, events: Iterable[Event]) -> None:
+        self.collected.clear()
         for event in events:
             self._apply[type(event)](event)
 
@@ -84,6 +90,15 @@ class Book:
         if self._board is None:
             self._board = Board.of(self.snapshot())
         return self._board
+
+    @property
+    def came(self) -> bool:
+        """Whether pods came to stand on nodes since that was last noted: whoever wants to be near them may start."""
+        return self._board is not None and self._board.came
+
+    def note_who_came(self) -> None:
+        if self._board is not None:
+            self._board.came = False
 
     def snapshot(self) -> Snapshot:
         nodes = tuple(sorted(self.nodes.values(), key=lambda node: node.name))
@@ -128,9 +143,11 @@ class Book:
 
     def _node_gone(self, event: NodeGone) -> None:
         if self.nodes.pop(event.name, None) is not None:
+            self.moved[event.name] = None  # another one of its name may be there before anybody looks
             self._headroom.look_again(event.name)
             self.strangers.leave(event.name)
             self._board = None
+            self.freed = True  # its pods count no more: some kept others away, or kept a domain from being even
             self._touch_on(event.name)
 
     def _touch_on(self, node: str) -> None:
@@ -171,8 +188,12 @@ class Book:
                 pod = self._pods[key]
                 known.pods[key] = pod
                 self._drop_loose(pod)
+            if self._former.pop(name, event.since) != event.since:
+                self._begin_anew(known)
             self.rebook(known)
         elif known.gone:
+            if known.since != event.since:
+                self._begin_anew(known)
             known.gone, known.request, known.owner, known.since = False, event.request, event.owner, event.since
             self.renewed[name] = None
         elif known.request == event.request:
@@ -183,6 +204,14 @@ class Book:
             known.request, known.owner = event.request, event.owner
             self.renewed[name] = None
         self.touched[name] = None
+
+    def _begin_anew(self, gang: Gang) -> None:
+        """Another gang has its name now: what the pods of the one before have done is no work of this one."""
+        for pod in [pod for pod in gang.pods.values() if pod.ended]:
+            del gang.pods[pod.key], self._pods[pod.key]
+            self._membership.pop(pod.key.uid, None)
+            self._bygone.add(pod.key.uid)
+        gang.collected.clear()
 
     def _gang_gone(self, event: GangGone) -> None:
         gang = self.gangs.get(event.id)
@@ -199,19 +228,27 @@ class Book:
             self._board.hold(gang.id, ())
         for pod in gang.pods.values():
             self._unclaimed.setdefault(gang.id, set()).add(pod.key)
+            self._former[gang.id] = gang.since
             self._hold_loose(pod)
+        for pod in [pod for pod in gang.pods.values() if pod.key.uid in self._elsewhere]:
+            joined, pod_set = self._elsewhere[pod.key.uid]
+            self._pod_seen(PodSeen(replace(pod, gang=joined, pod_set=pod_set)))
         self.freed = True
 
     # -- pods ----------------------------------------------------------------------------------------------------
 
     def _pod_seen(self, event: PodSeen) -> None:
+        if event.pod.key.uid in self._bygone:
+            return
         pod = self._member(event.pod)
         before = self._pods.get(pod.key)
         if before == pod or (before is not None and before.node and not pod.node):
             return  # told twice, or told late: a pod never loses its node
         self._pods[pod.key] = pod
-        if before is not None and before.holds and not pod.holds:
-            self.freed = True
+        if before is not None and before.holds and (not pod.holds or pod.running != before.running):
+            self.freed = True  # it left, or it asks for less, or is another for those who keep away from it
+        if before is not None and before.gang != pod.gang:
+            self._take_from(before)
         gang = self._gang_of(pod)
         if gang is None:
             if pod.gang is not None:
@@ -221,36 +258,68 @@ class Book:
                 self.strangers.see(pod)
             self._hold_loose(pod)
             return
-        if before is not None and before.gang is None:
-            self.strangers.forget(before)
-            self._drop_loose(before)
         gang.pods[pod.key] = pod
+        if before is None and pod.pod_set is not None and pod.rank is not None:
+            gang.collected.pop((pod.pod_set, pod.rank), None)  # its controller has it done again
         self.touched[gang.id] = None
 
     def _pod_gone(self, event: PodGone) -> None:
+        self._bygone.discard(event.key.uid)
         pod = self._pods.pop(event.key, None)
         if pod is None:
             return
         self._membership.pop(event.key.uid, None)
+        self._elsewhere.pop(event.key.uid, None)
         self.freed = self.freed or pod.holds
         gang = self._gang_of(pod)
+        if gang is not None and pod.phase == "Succeeded":
+            self._collect(gang, pod)
+        self._take_from(pod)
+
+    def _take_from(self, pod: Pod) -> None:
+        """Whoever had this pod has it no more: its gang, or nobody."""
+        gang = self._gang_of(pod)
         if gang is not None:
-            gang.pods.pop(event.key, None)
-            gang.asked.pop(event.key, None)
+            gang.pods.pop(pod.key, None)
+            gang.asked.pop(pod.key, None)
             self.touched[gang.id] = None
             return
         if pod.gang is not None:
-            self._unclaimed.get(pod.gang, set()).discard(pod.key)
+            self._disclaim(pod.gang, pod.key)
         else:
             self.strangers.forget(pod)
         self._drop_loose(pod)
 
+    def _collect(self, gang: Gang, pod: Pod) -> None:
+        """The object of a pod that has succeeded is gone. A gang that waits begins from the first again."""
+        self.collected.add(pod.key)
+        if pod.pod_set is not None and gang.state in (*HOLDING, State.FINISHED):
+            gang.collected[pod.pod_set, pod.rank] += 1
+
+    def _disclaim(self, gang: str, key: PodKey) -> None:
+        left = self._unclaimed.get(gang, set())
+        left.discard(key)
+        if not left:
+            self._unclaimed.pop(gang, None)
+            self._former.pop(gang, None)
+
     def _member(self, pod: Pod) -> Pod:
-        """The pod in the gang it was first seen in; one that was seen in none may still join one."""
-        gang, pod_set = self._membership.get(pod.key.uid, (None, None))
-        if gang is None:
-            gang, pod_set = self._membership[pod.key.uid] = (pod.gang, pod.pod_set)
-        return pod if (gang, pod_set) == (pod.gang, pod.pod_set) else replace(pod, gang=gang, pod_set=pod_set)
+        """The pod in the gang it was first seen in, while that is there; then in the one it names by now. One that was
+        seen in none may still join one. (W-111)"""
+        uid, said = pod.key.uid, (pod.gang, pod.pod_set)
+        known = self._membership.get(uid, (None, None))
+        if pod.gang is not None and not self._keeps(known[0], pod):
+            known = self._membership[uid] = said
+        self._elsewhere.pop(uid, None)
+        if pod.gang is not None and known != said:
+            self._elsewhere[uid] = said
+        return pod if known == said else replace(pod, gang=known[0], pod_set=known[1])
+
+    def _keeps(self, name: str | None, pod: Pod) -> bool:
+        """Whether a gang keeps a pod that may name another one by now. One that was deleted does so until it is known
+        what became of the bind that was asked for the pod."""
+        gang = None if name is None else self.gangs.get(name)
+        return gang is not None and (not gang.gone or (pod.key in gang.asked and not pod.node))
 
     def holder(self, key: PodKey) -> Gang | None:
         """The gang that a pod is a member of."""
@@ -263,14 +332,14 @@ class Book:
     def _hold_loose(self, pod: Pod) -> None:
         if self._board is not None:
             held = pod.holds and pod.node in self.nodes
-            self._board.hold(f"{_LOOSE}{pod.key}", (_loose(pod),) if held else ())
+            self._board.hold(_loose_name(pod), (_loose(pod),) if held else ())
         if pod.daemon_set:
             self._headroom.see(pod)
             self._hold_beside(pod)
 
     def _drop_loose(self, pod: Pod) -> None:
         if self._board is not None:
-            self._board.hold(f"{_LOOSE}{pod.key}", ())
+            self._board.hold(_loose_name(pod), ())
         if pod.daemon_set:
             self._headroom.forget(pod)
             self._hold_beside(pod)
@@ -284,8 +353,13 @@ class Book:
         """What the answer means is for the engine to say; here it is only noted that there is one."""
 
 
+def _loose_name(pod: Pod) -> str:
+    """By its uid: one of the same name may be there before the first is gone."""
+    return f"{_LOOSE}{pod.key}/{pod.key.uid}"
+
+
 def _loose(pod: Pod) -> RunningPod:
-    return replace(pod.running, gang=f"{_LOOSE}{pod.key}")
+    return replace(pod.running, gang=_loose_name(pod))
 
 
 def _plain(amounts: dict[str, int]) -> dict[str, int]:

@@ -10,7 +10,7 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from phalanx.engine import enforce, sizing, slots
 from phalanx.engine.book import Book
@@ -19,7 +19,7 @@ from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import Cause, State, after
 from phalanx.engine.reactions import Reactions
 from phalanx.engine.settings import Settings
-from phalanx.engine.turns import Turns, over_quota, shut_out
+from phalanx.engine.turns import Turns, shut_out
 from phalanx.engine.whatif import ROOM
 from phalanx.model.decision import Decision, Invalid, Placed
 from phalanx.model.effects import Effect, Prepare, Report, Resume
@@ -28,7 +28,6 @@ from phalanx.model.policy import Policy
 from phalanx.model.reasons import Reason, Why
 from phalanx.model.request import Missing, Request
 from phalanx.model.snapshot import Snapshot
-from phalanx.order.quota import Short
 from phalanx.order.sequence import Ageing
 
 OnDecision = Callable[[Snapshot, Request, Policy, Decision], None]  # the picture of that moment, question, answer
@@ -45,6 +44,7 @@ class Engine:
         self._on_decision = on_decision
         self.book = Book()
         self.decisions: list[Decision] = []  # those of the last step
+        self.now = float("-inf")
         self._clocks: list[tuple[float, str]] = []
         self._effects: list[Effect] = []
         self.turns = Turns(self.book, Ageing(settings.starving))
@@ -56,6 +56,8 @@ class Engine:
     def step(self, events: Iterable[Event], now: float, jitter: float = 0.0) -> tuple[Effect, ...]:
         """What is to be done about these events at this moment. ``jitter``: 0 to 1, spreads retries."""
         self._effects, self.decisions = [], []
+        if now < self.now:
+            self._set_back(self.now - now)
         self.now, self.jitter = now, jitter
         given = list(events)
         self.book.apply(given)
@@ -70,6 +72,7 @@ class Engine:
             self._reactions.react(gang)
         for gang in self._needy():
             self._reactions.react(gang)
+        self._forget()
         self.book.renewed.clear()
         self.book.moved.clear()
         self._schedule()
@@ -95,10 +98,6 @@ class Engine:
         while self._clocks and self._clocks[0][0] <= self.now:
             names[heappop(self._clocks)[1]] = None
         self._names = set(names)
-        for name in self.book.left:
-            self.turns.leave(name, "")
-            self.turns.forget(name)
-        self.book.left.clear()
         for name in sorted(names):
             gang = self.book.gangs.get(name)
             if gang is not None:
@@ -114,11 +113,25 @@ class Engine:
         self.book.needy.clear()
         return [self.book.gangs[name] for name in names if name in self.book.gangs]
 
+    def _forget(self) -> None:
+        """What was deleted and has nothing left holds no quota any more, and nobody waits for it."""
+        for name in self.book.left:
+            self.turns.leave(name)
+            self.turns.forget(name)
+        self.book.left.clear()
+
     # -- clocks --------------------------------------------------------------------------------------------------
 
     def wake_at(self, gang: Gang, at: float) -> None:
         """The gang is looked at again at this time."""
         heappush(self._clocks, (at, gang.id))
+
+    def _set_back(self, seconds: float) -> None:
+        """Somebody set the clock back: what was to happen in a minute still does."""
+        for gang in self.book.gangs.values():
+            gang.set_back(seconds)
+        self._clocks = [(at - seconds, name) for at, name in self._clocks]
+        heapify(self._clocks)
 
     def _matters(self, at: float, name: str) -> bool:
         """Whether a clock still means something: most are for things that have happened meanwhile."""
@@ -151,14 +164,14 @@ class Engine:
 
     def _schedule(self) -> None:
         """Looks at those who wait and whom something could have helped, in turn, until nobody's turn comes of it."""
-        names, taken = self._names, False
+        names = self._names
         while True:
-            before = len(self._effects)
+            taken = self.book.came
+            self.book.note_who_came()
             for gang in self.turns.awake(names, self.now, taken):
                 self._look(gang)
             self.book.freed = False
-            taken = any(isinstance(one, Report) and one.state != State.QUEUED for one in self._effects[before:])
-            if not taken and not self.turns.stirred:
+            if not self.book.came and not self.turns.stirred:
                 return
             names = set()
 
@@ -174,13 +187,21 @@ class Engine:
             lack = Reason(Why.PODS_MISSING, wanted.group, "cluster", wanted.needed, pods_seen=wanted.seen)
             self._wait_for_pods(gang, lack)
         elif not self._is_known(wanted.topology):
-            self._wait(gang, wanted, Reason(Why.NO_MATCHING_NODES, wanted.root.name, "cluster", 0))
+            self._refuse(gang, wanted, Reason(Why.NO_MATCHING_NODES, wanted.root.name, "cluster", 0))
         elif self.turns.is_behind(gang, self.now):
             self._wait(gang, wanted, Reason(Why.BEHIND_OTHERS, wanted.root.name, "cluster", 0))
-        elif gang.reason is not None and gang.reason.type in ROOM and not self.turns.might_fit(wanted):
-            self._wait(gang, wanted, gang.reason)
+        elif (known := self._still_true(gang, wanted)) is not None:
+            self._wait(gang, wanted, known)
         else:
             self._try(gang, wanted)
+
+    def _still_true(self, gang: Gang, wanted: Request) -> Reason | None:
+        """The reason it was given last, if that was room and a quick look says that there is none. Who holds back
+        others is tried in full."""
+        about_room = gang.reason is not None and gang.reason.type in ROOM
+        if not about_room or self.turns.blocks(gang, self.now) or self.turns.might_fit(wanted):
+            return None
+        return gang.reason
 
     def _is_known(self, topology: str | None) -> bool:
         """Whether the topology that its levels are numbers of is there; it may be made later (K-026)."""
@@ -195,21 +216,23 @@ class Engine:
     def _try(self, gang: Gang, wanted: Request) -> None:
         reasons: list[Reason] = []
         for flavor, way in self.turns.ways(wanted):
-            if isinstance(way, Short):
-                reasons.append(over_quota(wanted))
-                continue
-            decision = self.decide(way)
             name = None if flavor is None else flavor.name
-            if isinstance(decision, Placed) and self.turns.allows(decision, name):
-                return self._start(gang, decision, name)
+            decision = way if isinstance(way, Reason) else self._decide_within_quota(way, name)
             if isinstance(decision, Placed):
-                reasons.append(over_quota(wanted))
-                continue
+                return self._start(gang, decision, name)
             if isinstance(decision, Invalid):
-                self.turns.leave(gang.id, gang.request.queue)
+                self.turns.leave(gang.id)
                 return self.move(gang, Cause.WRONG)
-            reasons.append(decision.reason)
-        return self._wait(gang, wanted, *reasons)
+            reasons.append(decision if isinstance(decision, Reason) else decision.reason)
+        return self._refuse(gang, wanted, *reasons)
+
+    def _decide_within_quota(self, way: Request, flavor: str | None) -> Decision | Reason:
+        """One decision; another one without what there is no quota for, where the gang can do without that."""
+        decision = self.decide(way)
+        less = self.turns.beyond_quota(decision, flavor) if isinstance(decision, Placed) else None
+        if less is None:
+            return decision
+        return less if isinstance(less, Reason) else self.decide(less)
 
     def decide(self, wanted: Request) -> Decision:
         """One decision on the board as it stands, noted down, and shown with its picture to whoever wants to see it."""
@@ -220,7 +243,7 @@ class Engine:
         return decision
 
     def _start(self, gang: Gang, placed: Placed, flavor: str | None) -> None:
-        self.turns.leave(gang.id, gang.request.queue)
+        self.turns.leave(gang.id)
         gang.flavor = flavor
         gang.slots = slots.numbered(slots.made(placed.request, placed.placement), gang.request, gang.living())
         gang.asked, gang.refused, gang.urgent = {}, {}, False
@@ -231,6 +254,11 @@ class Engine:
             self.say(Resume(gang.id, gang.owner))
         self._reactions.release(gang)
         self.rebook(gang)
+
+    def _refuse(self, gang: Gang, wanted: Request, *reasons: Reason) -> None:
+        """It was tried, and waits."""
+        self.turns.judge(gang, wanted, reasons)
+        self._wait(gang, wanted, *reasons)
 
     def _wait(self, gang: Gang, wanted: Request, *reasons: Reason) -> None:
         """It waits, for the last of these that is told, and for any of them that changes."""

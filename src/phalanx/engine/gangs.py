@@ -1,5 +1,6 @@
 """One gang over time: what it asked for, where it stands, its places and its pods. Kept by the Book alone."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from phalanx.model.request import Group, PodSet, Request
 
 STARTED = (State.BINDING, State.STARTING, State.RUNNING, State.DEGRADED)
 HOLDING = (State.RESERVED, State.BINDING, State.STARTING, State.RUNNING, State.DEGRADED)
+_BROKEN = ("Failed", "Unknown")
 
 
 @dataclass(slots=True)
@@ -22,6 +24,8 @@ class Gang:
     ``deadline``: when the clock of its state runs out. ``not_before``: when it may be tried again after a failure.
     ``told``: the reason that was last reported. ``quiet_until``: before that nobody is told that pods are missing.
     ``urgent``: it was broken, and has the first claim on what is free. ``flavor``: the nodes its quota was taken from.
+    ``collected``: set and rank of pods that succeeded and are not listed any more; what they did stays done for as long
+    as the gang keeps its places.
     """
 
     request: Request
@@ -44,11 +48,24 @@ class Gang:
     nodes: Mapping[str, Node] = field(default_factory=dict)  # all there are: a pod on another one is lost
     asked: dict[PodKey, float] = field(default_factory=dict)  # binds on their way: when they were last asked for
     refused: dict[PodKey, int] = field(default_factory=dict)
+    past: set[PodKey] = field(default_factory=set)  # pods that failed before its present start: each counts once
+    collected: Counter[tuple[str, int | None]] = field(default_factory=Counter)
     resting: dict[PodKey, float] = field(default_factory=dict)  # late pods that no node took: left alone until then
 
     @property
     def id(self) -> str:
         return self.request.id
+
+    def set_back(self, seconds: float) -> None:
+        """The clock was set back: all times of its own are so much earlier."""
+        self.entered -= seconds
+        self.not_before -= seconds
+        self.deadline = None if self.deadline is None else self.deadline - seconds
+        self.quiet_until = None if self.quiet_until is None else self.quiet_until - seconds
+        self.asked = {key: at - seconds for key, at in self.asked.items()}
+        self.resting = {key: at - seconds for key, at in self.resting.items()}
+        for slot in self.every_slot():
+            slot.empty_since = None if slot.empty_since is None else slot.empty_since - seconds
 
     def living(self) -> list[Pod]:
         """Pods that can still do something, in the order of their ranks and names."""
@@ -67,6 +84,10 @@ class Gang:
         pod = self.pods.get(key)
         return pod is not None and pod.leaving and pod.holds and pod.node in self.nodes
 
+    def broken(self) -> set[PodKey]:
+        """Pods that failed, and those nobody hears of."""
+        return {pod.key for pod in self.pods.values() if pod.phase in _BROKEN}
+
     def bound(self) -> list[Pod]:
         return [pod for pod in self.living() if pod.node]
 
@@ -74,16 +95,25 @@ class Gang:
         """Pods without a node that may go to one only: their gates were taken off, by us or by who was before us."""
         return [pod for pod in self.living() if pod.pinned and not pod.node]
 
+    def under_way(self) -> list[Pod]:
+        """Pods without a node that may be given one any moment: those that were sent, and those we asked a bind for."""
+        asked = {slot.pod for slot in self.every_slot() if slot.pod in self.asked}
+        return [pod for pod in self.living() if not pod.node and (pod.pinned or pod.key in asked)]
+
     def seen(self) -> dict[str, Seen]:
         """How many pods of each set are alive, and how many have succeeded."""
         alive: dict[str, int] = {}
-        done: dict[str, int] = {}
+        done = self._collected()
         for pod in self.pods.values():
             if pod.pod_set is not None and pod.phase == "Succeeded":
                 done[pod.pod_set] = done.get(pod.pod_set, 0) + 1
             elif pod.pod_set is not None and self._lives(pod):
                 alive[pod.pod_set] = alive.get(pod.pod_set, 0) + 1
         return {name: Seen(alive.get(name, 0), done.get(name, 0)) for name in {*alive, *done}}
+
+    def wanted(self) -> set[str]:
+        """The pod sets of its manifest. One may be taken out of it while its pods are still there."""
+        return {pods.name for pods in self.request.root.pod_sets()}
 
     def there(self) -> dict[str, int]:
         """Pods of each set that exist or have succeeded."""
@@ -99,11 +129,17 @@ class Gang:
 
     def counted(self, only_ready: bool = False) -> dict[str, int]:
         """Pods of each set that are bound (and ready, if asked), or have succeeded."""
-        found: dict[str, int] = {}
+        found = self._collected()
         for pod in self.pods.values():
             up = pod.node and self._lives(pod) and (pod.ready or not only_ready)
             if pod.pod_set is not None and (up or pod.phase == "Succeeded"):
                 found[pod.pod_set] = found.get(pod.pod_set, 0) + 1
+        return found
+
+    def _collected(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for (name, _), count in self.collected.items():
+            found[name] = found.get(name, 0) + count
         return found
 
     def holding(self) -> tuple[RunningPod, ...]:
@@ -113,21 +149,23 @@ class Gang:
         found = [_running(pod.running, pod.node, self.id) for pod in there]
         for slot in self.every_slot():
             if not slot.done and (slot.pod is None or slot.pod not in taken):
-                found.append(self._assumed(slot))
+                found += self._assumed(slot)
         seated = {slot.pod for slot in self.every_slot()}
         sent = [pod for pod in self.sent() if pod.key not in seated and pod.pinned in self.nodes]
         return (*found, *(_running(pod.running, pod.pinned, self.id) for pod in sent))
 
-    def _assumed(self, slot: Slot) -> RunningPod:
-        """What is not bound yet, as it will be: by the name of its pod if it has one, so that nothing changes then."""
+    def _assumed(self, slot: Slot) -> list[RunningPod]:
+        """What is not bound yet, as it will be: by the name of its pod if it has one, so that nothing changes then.
+        Nothing where no pod is to come: its set was taken out of the manifest."""
         pod = self.pods.get(slot.pod) if slot.pod is not None else None
         if pod is not None:
-            return _running(pod.running, slot.node, self.id)
-        shape = next(pods.shape for pods in self.request.root.pod_sets() if pods.name == slot.pod_set)
-        name, labels = f"{self.id}/{slot.pod_set}/{slot.number}", dict(shape.labels)
-        return RunningPod(
-            name, shape.namespace, slot.node, shape.requests, labels, shape.ports, shape.anti_affinity, self.id
-        )
+            return [_running(pod.running, slot.node, self.id)]
+        name = f"{self.id}/{slot.pod_set}/{slot.number}"
+        shapes = [pods.shape for pods in self.request.root.pod_sets() if pods.name == slot.pod_set]
+        return [
+            RunningPod(name, s.namespace, slot.node, s.requests, dict(s.labels), s.ports, s.anti_affinity, self.id)
+            for s in shapes
+        ]
 
 
 def _running(pod: RunningPod, node: str, gang: str) -> RunningPod:

@@ -41,8 +41,10 @@ class Cause(StrEnum):
     COMPLETED = "its pods have succeeded"
     DELETED = "it was deleted"
     CHANGED = "it was made anew"
+    MORE_WORK = "pods came that have yet to run"
     FOUND_RUNNING = "its pods run already"
-    FOUND_HALF = "some of its pods are bound already"
+    FOUND_BROKEN = "some of its pods run already, and the others are missing"
+    FOUND_HALF = "some of its pods are bound already, or on their way"
     WRONG = "its manifest is wrong"
     CORRECTED = "its manifest is right again"
 
@@ -53,6 +55,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.PLACED: _B,
         Cause.PLACED_AHEAD: _R,
         Cause.FOUND_RUNNING: _S,
+        Cause.FOUND_BROKEN: _D,
         Cause.FOUND_HALF: _B,
         Cause.COMPLETED: _F,
         Cause.DELETED: _F,
@@ -62,6 +65,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.PODS_CAME: _B,
         Cause.SCHEDULE_TIMEOUT: _E,
         Cause.NODE_LOST: _E,
+        Cause.POD_FAILED: _E,
         Cause.SUSPENDED: _E,
         Cause.DRAINED: _E,
         Cause.COMPLETED: _F,
@@ -111,8 +115,8 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.DELETED: _F,
     },
     _E: {Cause.PODS_GONE: _Q, Cause.COMPLETED: _F, Cause.DELETED: _F},
-    _F: {Cause.CHANGED: _Q, Cause.DELETED: _F},
-    _I: {Cause.CORRECTED: _Q, Cause.DELETED: _F},
+    _F: {Cause.CHANGED: _Q, Cause.MORE_WORK: _Q, Cause.DELETED: _F},
+    _I: {Cause.CORRECTED: _Q, Cause.COMPLETED: _F, Cause.DELETED: _F},
 }
 
 

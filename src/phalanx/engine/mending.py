@@ -172,11 +172,11 @@ class Mending:
         if gang.state not in STARTED or gang.request.rules.on_failure == "None":
             return []
         seating.assign(gang)
-        taken = {slot.pod for slot in gang.every_slot()}
+        wanted, taken = gang.wanted(), {slot.pod for slot in gang.every_slot()}
         soon = Counter(slot.pod_set for slot in gang.every_slot() if slot.pod is not None and gang.is_leaving(slot.pod))
         found: list[Slot] = []
         for pod in gang.living():
-            if pod.key in taken or pod.pod_set is None or gang.resting.get(pod.key, 0) > self._loop.now:
+            if pod.key in taken or pod.pod_set not in wanted or gang.resting.get(pod.key, 0) > self._loop.now:
                 continue
             if not pod.node and soon[pod.pod_set] > 0:
                 soon[pod.pod_set] -= 1  # it takes the place of one that is leaving

@@ -11,7 +11,6 @@ from phalanx.model.events import Answer, BindAnswered
 from phalanx.model.pods import Pod
 from phalanx.order.admission import is_drained
 
-_BROKEN = ("Failed", "Unknown")
 _TIMEOUTS = {
     State.RESERVED: Cause.SCHEDULE_TIMEOUT,
     State.BINDING: Cause.SCHEDULE_TIMEOUT,
@@ -35,6 +34,8 @@ class Reactions:
             return self._deleted(gang)
         if gang.state is State.FINISHED and gang.id in self._book.renewed:
             self._loop.move(gang, Cause.CHANGED)
+        if gang.state is State.FINISHED and gang.living():
+            self._loop.move(gang, Cause.MORE_WORK)  # as of a Job that works in turns
         if self._completed(gang):
             return None
         if gang.state is State.INVALID and gang.id in self._book.renewed:
@@ -57,7 +58,7 @@ class Reactions:
     def _deleted(self, gang: Gang) -> None:
         """It keeps room and quota while its pods leave, and while one of them may still be bound."""
         if gang.state is not State.FINISHED:
-            self._loop.turns.leave(gang.id, gang.request.queue)
+            self._loop.turns.leave(gang.id)
             self._loop.move(gang, Cause.DELETED, gang.request.rules.schedule)
             under_way = set(gang.asked)
             gang.slots = {name: [s for s in listed if s.pod in under_way] for name, listed in gang.slots.items()}
@@ -87,7 +88,7 @@ class Reactions:
         if not any(done.values()) or not gang.has(done):
             return False
         if gang.state is not State.FINISHED:
-            self._loop.turns.leave(gang.id, gang.request.queue)
+            self._loop.turns.leave(gang.id)
             gang.slots = {}
             self._loop.move(gang, Cause.COMPLETED)
             self._book.freed = True
@@ -108,12 +109,24 @@ class Reactions:
             pod = gang.pods.get(slot.pod)
             if pod is not None and pod.phase == "Succeeded":
                 slot.done = True
+            elif slot.done or slot.pod in self._book.collected:
+                slot.pod, slot.done = None, True  # what it did stays done
             elif slot.pod not in living and not gang.is_leaving(slot.pod):
                 slot.pod, slot.empty_since = None, self._loop.now
                 slot.moved, slot.leaving = slot.moved or slot.leaving, False
                 self._loop.wake_at(gang, self._loop.now + gang.request.rules.recovery)
             elif slot.pod in living and living[slot.pod].node and living[slot.pod].node != slot.node:
                 slot.node = living[slot.pod].node  # somebody else gave it a node
+        self._drop_unwanted(gang)
+
+    def _drop_unwanted(self, gang: Gang) -> None:
+        """Sets that were taken out of the manifest have no places, but for pods that may still be bound there."""
+        for name in sorted(gang.slots.keys() - gang.wanted()):
+            before = gang.slots.pop(name)
+            kept = [slot for slot in before if slot.pod in gang.asked]
+            if kept:
+                gang.slots[name] = kept
+            self._book.freed = self._book.freed or len(kept) < len(before)
 
     def release(self, gang: Gang) -> None:
         """Gives every place without a pod the next pod it can have, and asks for what is not bound yet."""
@@ -157,25 +170,37 @@ class Reactions:
     def _queued(self, gang: Gang) -> None:
         """A gang that was not told to start but has pods on nodes or on their way to one: somebody else, or we before a
         restart, did that."""
-        sent = gang.sent()
-        there = [*gang.bound(), *sent]
+        on_their_way = gang.under_way()
+        there = [*gang.bound(), *on_their_way]
+        if not there or gang.has(gang.counted()):
+            gang.past = gang.broken()
         if not there:
-            return
-        self._loop.turns.leave(gang.id, gang.request.queue)
-        gang.slots = seating.found(gang, there, self._book.board.draft(gang.request.topology).tree)
-        gang.asked |= {pod.key: self._loop.now for pod in sent}  # they are on their way, whoever sent them
+            return self._forget_places(gang)
+        self._loop.turns.leave(gang.id)
+        others = {name: listed for name, listed in gang.slots.items() if name not in gang.wanted()}
+        gang.slots = others | seating.found(gang, there, self._book.board.draft(gang.request.topology).tree)
+        gang.asked = {pod.key: self._loop.now for pod in on_their_way} | gang.asked  # whoever sent them
+        rules = gang.request.rules
         if gang.has(gang.counted()):
-            self._loop.move(gang, Cause.FOUND_RUNNING, gang.request.rules.ready)
-            self._holding(gang)
+            self._loop.move(gang, Cause.FOUND_RUNNING, rules.ready)
+        elif gang.bound() and all(pod.ready for pod in gang.bound()):
+            self._loop.move(gang, Cause.FOUND_BROKEN, rules.recovery)  # it ran: what is released now is not all ready
         else:
-            self._loop.move(gang, Cause.FOUND_HALF, gang.request.rules.schedule)
-            self._holding(gang)
+            self._loop.move(gang, Cause.FOUND_HALF, rules.schedule)
+        return self._holding(gang)
+
+    def _forget_places(self, gang: Gang) -> None:
+        """Nobody can come to the places that are left of an earlier life."""
+        self._book.freed = self._book.freed or any(gang.slots.values())
+        gang.slots, gang.asked = {}, {}
 
     def _evicting(self, gang: Gang) -> None:
+        gang.past = gang.broken()
         owned = gang.request.rules.enforcement == enforce.GATE and gang.owner
         if gang.on_nodes() or gang.asked or (owned and gang.living()):
             return self._evict(gang)
         gang.slots, gang.asked, gang.refused = {}, {}, {}
+        gang.collected.clear()
         self._book.freed = True
         wait = min(self._loop.settings.backoff * 2**gang.failures, self._loop.settings.backoff_most)
         gang.failures += 1
@@ -200,7 +225,7 @@ class Reactions:
             return self._leave(gang, Cause.SUSPENDED)
         if is_drained(gang.request, self._book.queues):
             return self._leave(gang, Cause.DRAINED)
-        if rules.on_failure == "RestartGang" and any(pod.phase in _BROKEN for pod in gang.pods.values()):
+        if rules.on_failure == "RestartGang" and gang.broken() - gang.past:
             return self._leave(gang, Cause.POD_FAILED)
         if any(count >= self._loop.settings.bind_tries for count in gang.refused.values()):
             if gang.state is State.BINDING:
@@ -247,6 +272,10 @@ class Reactions:
 
     def _give_up_empty(self, gang: Gang) -> None:
         """Places that nobody took for as long as a recovery may last are given back: the gang has become smaller."""
+        for slot in gang.every_slot():
+            if slot.pod is None and slot.empty_since is None and not slot.done:
+                slot.empty_since = self._loop.now  # found ahead, and the gang has started without it
+                self._loop.wake_at(gang, self._loop.now + gang.request.rules.recovery)
         latest = self._loop.now - gang.request.rules.recovery
         for name, listed in gang.slots.items():
             kept = [slot for slot in listed if slot.empty_since is None or slot.pod or slot.empty_since > latest]
@@ -262,9 +291,11 @@ class Reactions:
             self._loop.wake_at(gang, gang.resting[key])
         for name, listed in gang.slots.items():
             gang.slots[name] = [slot for slot in listed if slot.pod not in tired]
+        self._book.freed = True
 
     def _vanished(self, gang: Gang) -> None:
         gang.slots, gang.asked = {}, {}
+        gang.collected.clear()
         gang.urgent = True
         self._book.freed = True
         self._loop.move(gang, Cause.PODS_VANISHED)

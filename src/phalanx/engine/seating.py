@@ -1,11 +1,12 @@
 """Who takes which place of a gang: by rank where ranks are counted, else in order."""
 
+from collections.abc import Mapping
 from itertools import count
 
 from phalanx.engine import slots
 from phalanx.engine.gangs import Gang
 from phalanx.engine.slots import Slot
-from phalanx.model.pods import Pod
+from phalanx.model.pods import Pod, PodKey
 from phalanx.model.request import Slice
 from phalanx.model.topology import Tree
 
@@ -37,7 +38,10 @@ def found(gang: Gang, there: list[Pod], tree: Tree) -> dict[str, list[Slot]]:
     else so that those of one slice are beside each other.
 
     Those on nodes count as moved: nobody knows what the node was like when it was chosen, so whoever follows a pod that
-    leaves its place is given one anew."""
+    leaves its place is given one anew. Those that we have sent keep the place they were sent to."""
+    before = {slot.pod: slot for slot in gang.every_slot()}
+    homes = {pod.key: pod.node or pod.pinned or before[pod.key].node for pod in there}
+    moved = {pod.key for pod in there if pod.node or (pod.key in before and before[pod.key].moved)}
     offsets = slots.offsets(gang.request)
     made: dict[str, list[Slot]] = {}
     for pods in gang.request.root.pod_sets():
@@ -45,29 +49,26 @@ def found(gang: Gang, there: list[Pod], tree: Tree) -> dict[str, list[Slot]]:
         if pods.name in offsets and all(pod.rank is not None for pod in mine):
             numbers = [((pod.rank or 0) - offsets[pods.name], pod) for pod in mine]
         else:
-            numbers = _by_slice(mine, pods.slices, tree, 0)
-        if numbers:
-            made[pods.name] = [
-                Slot(pods.name, number, _home(pod), pod.key, moved=bool(pod.node)) for number, pod in numbers
-            ]
-    return made
+            numbers = _by_slice(mine, homes, pods.slices, tree, 0)
+        made[pods.name] = [
+            Slot(pods.name, number, homes[pod.key], pod.key, moved=pod.key in moved) for number, pod in numbers
+        ]
+    return {name: listed for name, listed in made.items() if listed}
 
 
-def _home(pod: Pod) -> str:
-    return pod.node or pod.pinned
-
-
-def _by_slice(pods: list[Pod], layers: tuple[Slice, ...], tree: Tree, first: int) -> list[tuple[int, Pod]]:
+def _by_slice(
+    pods: list[Pod], homes: Mapping[PodKey, str], layers: tuple[Slice, ...], tree: Tree, first: int
+) -> list[tuple[int, Pod]]:
     """Pods numbered from ``first`` on: those of one domain together and from the start of a slice, whole ones first."""
     if not layers:
         return list(enumerate(pods, first))
     size, found = layers[0].size, list[tuple[int, Pod]]()
     domains: dict[tuple[str, ...], list[Pod]] = {}
     for pod in pods:
-        path = tree.paths[tree.index[_home(pod)]] if _home(pod) in tree.index else ()
+        path = tree.paths[tree.index[homes[pod.key]]] if homes[pod.key] in tree.index else ()
         domains.setdefault(path[: layers[0].level], []).append(pod)
     for domain in sorted(domains, key=lambda one: (len(domains[one]) % size, one)):
-        found += _by_slice(domains[domain], layers[1:], tree, first)
+        found += _by_slice(domains[domain], homes, layers[1:], tree, first)
         first = (found[-1][0] // size + 1) * size
     return found
 

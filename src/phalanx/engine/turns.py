@@ -3,29 +3,38 @@
 Only those whom something that happened could help are looked at (``order.waiting``), in the order of their queues
 (``order.sequence``), each within its quota (``order.quota``). Flavor and place are chosen together: a flavor without a
 place for the gang is passed over, whatever quota it has left.
+
+Who may hold back others: one that was tried, as it is now and on the nodes that are there now, and that could start
+if others left (``judge``). Whoever comes to be the first of a queue untried is tried at once. So nobody closes a queue
+for good.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from phalanx.engine.board import Board
 from phalanx.engine.book import Book
 from phalanx.engine.gangs import HOLDING, Gang
-from phalanx.engine.lifecycle import State
 from phalanx.model.decision import Placed
 from phalanx.model.nodes import Node, PodShape
 from phalanx.model.queues import Flavor
-from phalanx.model.reasons import Closed, ClosedQueue, Reason, Why
-from phalanx.model.request import Group, PodSet, Request
+from phalanx.model.reasons import PODS_GONE, Closed, ClosedQueue, Reason, Why
+from phalanx.model.request import Request
 from phalanx.order import flavors, quota, sequence
 from phalanx.order.admission import closed, is_drained
-from phalanx.order.conditions import conditions
+from phalanx.order.affordable import affordable, smallest
+from phalanx.order.conditions import Condition, conditions
 from phalanx.order.lines import Lines
-from phalanx.order.quota import Counts, Short
+from phalanx.order.quota import Counts, Used
 from phalanx.order.sequence import Ageing, Entry
 from phalanx.order.usage import Usage
-from phalanx.order.waiting import Hints, Waiting
+from phalanx.order.waiting import Asked, Hints, Waiting
 from phalanx.place import room
+from phalanx.place.evidence import emptied
 
+QUEUE_CHANGES = ("QueueChanged",)
+QUOTA_COMES = (PODS_GONE, *QUEUE_CHANGES)
 _OUT_OF_LINE = (Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF)
 
 
@@ -36,6 +45,20 @@ class Booked:
     queue: str
     flavor: str | None
     amounts: Mapping[str, int]
+
+    def is_elsewhere(self, other: "Booked") -> bool:
+        return (self.queue, self.flavor) != (other.queue, other.flavor)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of the last try of a gang: whether it could start if others left. It is of this request, and of nodes
+    as they were in an era; ``ways``: what they would have to hold, where they could not even when empty."""
+
+    request: Request
+    able: bool
+    era: int
+    ways: tuple[tuple[Condition, ...], ...] = ()
 
 
 class Turns:
@@ -50,13 +73,15 @@ class Turns:
         self._booked: dict[str, Booked] = {}
         self._eased: set[str] = set()
         self._queues, self._changed = book.queues, False
-        self._stirred: set[str] = set()  # queues whose head may have changed
-        self._just_came: set[str] = set()  # who was in nobody's way before this look
+        self._verdicts: dict[str, Verdict] = {}
+        self._board: Board | None = None  # of the era
+        self._era = 0  # begins anew when nodes change
+        self._aged = float("-inf")  # when it was last seen who starves
 
     @property
     def stirred(self) -> bool:
         """Whether the head of a queue may have changed since those who are behind were looked at."""
-        return bool(self._stirred)
+        return self._lines.are_stirred
 
     @property
     def looked(self) -> int:
@@ -73,50 +98,91 @@ class Turns:
         """The gang waits, and nothing is known yet of what for."""
         self._waiting.add(gang.id, gang.request)
 
-    def leave(self, name: str, queue: str) -> None:
+    def leave(self, name: str) -> None:
         """The gang waits no more."""
-        if name in self._waiting:
-            self._waiting.remove(name)
-            self._lines.remove(name)
-            self._stirred.add(queue)
+        self._waiting.remove(name)
+        self._lines.remove(name)
+        self._verdicts.pop(name, None)
 
     def sleep(self, gang: Gang, wanted: Request, reasons: Sequence[Reason]) -> None:
         """The gang was looked at and waits for these. Who waits for nothing that others hold stands in nobody's way."""
-        tried = flavors.flavors(self._book.queues.named(gang.request.queue), self._book.queues)
+        tried = self._tried_on(wanted)
         line = quota.line(gang.request.queue, self._book.queues)
         whys = [reason.type for reason in reasons]
         self._waiting.add(gang.id, wanted, *whys, flavors=tried, line=line, at=gang.not_before)
         if any(reason.type in _OUT_OF_LINE or reason.queue is not None for reason in reasons):
             self._lines.remove(gang.id)
-            if gang.id not in self._just_came:
-                self._stirred.add(gang.request.queue)
-        elif gang.id in self._lines and self._lines.add(_entry(gang, reasons[-1])):
-            self._stirred.add(gang.request.queue)
+        else:
+            self._lines.add(self._entry(gang))
+
+    def judge(self, gang: Gang, wanted: Request, reasons: Sequence[Reason]) -> None:
+        """The gang was tried, and refused for these."""
+        able = any(reason.ends_with_others and self._may_grow_easier(reason) for reason in reasons)
+        ways = () if able else tuple(conditions(flavors.applied(wanted, one)) for one in self._tried_on(wanted))
+        self._verdicts[gang.id] = Verdict(gang.request, able, self._era, ways)
+
+    def _may_grow_easier(self, reason: Reason) -> bool:
+        """Whether a question may be decided when there is more room: not where no gang holds any."""
+        return reason.type is not Why.UNDECIDED or bool(self._booked)
+
+    def is_able(self, gang: Gang) -> bool:
+        """Whether it could start if others left, as far as is known: who was not tried as it is now may be able."""
+        verdict = self._verdicts.get(gang.id)
+        return verdict is None or verdict.able or verdict.request is not gang.request
+
+    def _entry(self, gang: Gang) -> Entry:
+        return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, self.is_able(gang))
+
+    def _is_tried(self, name: str) -> bool:
+        """Whether what is known of one in line is of what it asks for now, and of the nodes there are now."""
+        verdict = self._verdicts.get(name)
+        if verdict is None:
+            return False
+        return verdict.era == self._era and verdict.request is self._book.gangs[name].request
 
     def follow_queues(self) -> None:
         """The use of every queue is counted in those that stand above it now; who has to leave one is looked at."""
         if self._book.queues is not self._queues:
             self._queues, self._changed = self._book.queues, True
+            self._verdicts.clear()
             self.usage.under(self._queues)
             for gang in self._book.gangs.values():
+                if gang.id in self._booked and self._find_flavor(gang):
+                    self.book_use(gang)
                 if gang.state in HOLDING and is_drained(gang.request, self._queues):
                     self._book.touched[gang.id] = None
+
+    def _follow_nodes(self) -> None:
+        """Nodes came, went or changed: who blocks is to be tried on those there are, and who was unable may be able
+        where these could hold it."""
+        if not len(self._waiting) or self._book.board is self._board:
+            return
+        self._board = self._book.board
+        self._era += 1
+        self._lines.stir()
+        asked = Asked(self._most_when_empty)
+        unable = [(name, one.ways) for name, one in self._verdicts.items() if not one.able]
+        for name, ways in unable:
+            if any(asked.failing(way) is None for way in ways):
+                del self._verdicts[name]
+                self._lines.add(self._entry(self._book.gangs[name]))
 
     # -- who is next ---------------------------------------------------------------------------------------------
 
     def awake(self, names: set[str], now: float, taken: bool) -> Iterator[Gang]:
         """Those to be looked at, in turn. Each is answered by ``leave`` or ``sleep`` before the next is asked for."""
         changed, self._changed = self._changed, False
-        due = {queue: self._blocker(queue, now) for queue in sorted(self._stirred)}
-        hints = Hints(now, self._book.freed, taken, sorted(self._eased), sorted(names), due, changed)
-        self._eased, self._stirred = set(), set()
+        self._follow_nodes()
+        self._lines.age(self._aged, now, self._patience)
+        self._aged = now
+        due = {queue: self._blocker(queue, now) for queue in self._lines.stirred()}
+        untried = {name for name in due.values() if name is not None and not self._is_tried(name)}
+        hints = Hints(now, self._book.freed, taken, sorted(self._eased), sorted(names | untried), due, changed)
+        self._eased = set()
         found = [self._book.gangs[name] for name in self._waiting.awake(hints, self._most)]
-        self._just_came = {gang.id for gang in found if gang.id not in self._lines}
         for gang in found:
-            if gang.state is State.QUEUED:
-                self._lines.add(_entry(gang, gang.reason))
-        entries = [_entry(gang, gang.reason) for gang in found]
-        yield from self._urgent_first(entries, now)
+            self._lines.add(self._entry(gang))
+        yield from self._urgent_first([self._entry(gang) for gang in found], now)
 
     def _urgent_first(self, entries: list[Entry], now: float) -> Iterator[Gang]:
         """Broken gangs have the first claim on what is free, then each in the turn of its queue."""
@@ -132,11 +198,25 @@ class Turns:
         """Whether somebody ahead of it in its queue must start first."""
         return not gang.urgent and self._blocker(gang.request.queue, now) not in (None, gang.id)
 
+    def blocks(self, gang: Gang, now: float) -> bool:
+        """Whether everybody else in its queue waits for it: then nothing old is told of it."""
+        return self._blocker(gang.request.queue, now) == gang.id
+
     def _blocker(self, queue: str, now: float) -> str | None:
         return self._lines.blocker(queue, self._book.queues, now, self._patience)
 
     def _most(self, shape: PodShape, topology: str | None, level: int) -> int:
         return room.most(self._book.board.draft(topology), shape, level)
+
+    def _most_when_empty(self, shape: PodShape, topology: str | None, level: int) -> int:
+        return room.most(emptied(self._book.board.draft(topology)), shape, level)
+
+    def _tried_on(self, request: Request) -> tuple[Flavor | None, ...]:
+        """The flavors that a request is tried on, in order; None: any node."""
+        queue = self._book.queues.named(request.queue)
+        if queue is None or not queue.flavors:
+            return flavors.ANY_NODE
+        return flavors.flavors(queue, self._book.queues, quota.need(request))
 
     # -- may they ------------------------------------------------------------------------------------------------
 
@@ -144,43 +224,53 @@ class Turns:
         """What keeps a request out of its queue, whatever is free; None: it is open."""
         return closed(request, self._book.queues)
 
-    def ways(self, request: Request) -> Iterator[tuple[Flavor | None, Request | Short]]:
-        """What may be tried, in order: the request on each flavor of its queue, or what that flavor is short of."""
+    def ways(self, request: Request) -> Iterator[tuple[Flavor | None, Request | Reason]]:
+        """What may be tried, in order: the request on each flavor of its queue, or why it is not worth a try."""
         queues = self._book.queues
-        for flavor in flavors.flavors(queues.named(request.queue), queues, quota.need(request)):
+        for flavor in self._tried_on(request):
             name = None if flavor is None else flavor.name
             full = quota.over(request.queue, name, self.usage, quota.need(request), queues)
             least = quota.over(request.queue, name, self.usage, quota.need(request, Counts.MINIMUM), queues)
             if least:
-                yield flavor, least[0]
+                yield flavor, over_quota(request, any(one.for_good for one in least))
             else:
                 yield flavor, flavors.applied(smallest(request) if full else request, flavor)
 
-    def allows(self, placed: Placed, flavor: str | None) -> bool:
-        """Whether the queue may take what was placed: that may be more than the least it was asked for."""
+    def beyond_quota(self, placed: Placed, flavor: str | None) -> Request | Reason | None:
+        """What to do where more was placed than the queue may take, as a gang may do without some of it: what it may
+        take of it, or why it can take none. None: it may take all of it."""
+        request, queues = placed.request, self._book.queues
         counts = {name: sum(count for _, count in nodes) for name, nodes in placed.placement.pod_sets.items()}
-        amounts = quota.amounts(placed.request, counts)
-        return not quota.over(placed.request.queue, flavor, self.usage, amounts, self._book.queues)
+        short = quota.over(request.queue, flavor, self.usage, quota.amounts(request, counts), queues)
+        if not short:
+            return None
+
+        def fits(used: Mapping[str, Used], amounts: Mapping[str, int]) -> bool:
+            return not quota.over(request.queue, flavor, used, amounts, queues)
+
+        part = partial(affordable, request, [name for name, count in counts.items() if count], short[0].resource)
+        return part(partial(fits, self.usage)) or over_quota(request, for_good=part(partial(fits, {})) is None)
 
     def might_fit(self, request: Request) -> bool:
         """A quick look: whether what must hold wherever it can start holds on one of its flavors. (order.conditions)"""
-        queues = self._book.queues
-        for flavor in flavors.flavors(queues.named(request.queue), queues, quota.need(request)):
+        for flavor in self._tried_on(request):
             way = conditions(flavors.applied(request, flavor))
             if all(self._most(one.kind.shape, one.kind.topology, one.kind.level) >= one.needed for one in way):
                 return True
         return False
 
     def more(self, gang: Gang, wanted: Request, new: Mapping[str, int]) -> Request | None:
-        """More places for a gang that runs, on the flavor it has; None: its queue may not take them now.
+        """More places for a gang that runs, on the flavor it has; None: its queue may not take them now, or has
+        flavors and not the one it is on, so that nobody can tell where they would count.
 
         ``new``: how many of each set are not booked already. A place that is moved takes no more than it did.
         """
-        queues = self._book.queues
         if not self.has_quota(gang, new):
             return None
-        tried = flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request))
+        tried = self._tried_on(gang.request)
         own = next((one for one in tried if one is not None and one.name == gang.flavor), None)
+        if own is None and tried != flavors.ANY_NODE:
+            return None
         return flavors.applied(wanted, own)
 
     def has_quota(self, gang: Gang, new: Mapping[str, int]) -> bool:
@@ -190,27 +280,36 @@ class Turns:
 
     def flavor_of(self, gang: Gang) -> str | None:
         """The flavor that a gang which runs already must have been given: that of most of its nodes."""
-        queues = self._book.queues
-        homes = [*(pod.node for pod in gang.on_nodes()), *(pod.pinned for pod in gang.sent())]
-        nodes = [self._book.nodes[name] for name in homes if name in self._book.nodes]
-        tried = flavors.flavors(queues.named(gang.request.queue), queues, quota.need(gang.request))
-        found = {one.name: sum(_is_of(node, one) for node in nodes) for one in tried if one is not None}
+        nodes = [self._book.nodes[pod.node] for pod in gang.holding() if pod.node in self._book.nodes]
+        tried = [one for one in self._tried_on(gang.request) if one is not None]
+        found = {one.name: sum(_is_of(node, one) for node in nodes) for one in tried}
         most = max(found.values(), default=0)
         return next((name for name, count in found.items() if count == most), None) if most else None
 
+    def _find_flavor(self, gang: Gang) -> bool:
+        """A gang that holds something has the flavor it must have been given, where its queue does not have the one it
+        was given: that was in another queue, or before this one had flavors. Whether that changed anything."""
+        before, names = gang.flavor, [one.name for one in self._tried_on(gang.request) if one is not None]
+        if names and before not in names:
+            gang.flavor = self.flavor_of(gang) or before
+        return gang.flavor != before
+
     def book_use(self, gang: Gang) -> None:
         """What the gang holds now counts in its queue, as long as it holds it (X-52)."""
+        booked = self._booked.get(gang.id)
+        if booked is not None and booked.queue != gang.request.queue:
+            self._find_flavor(gang)
         amounts: dict[str, int] = {}
         for pod in gang.holding():
             for name, amount in pod.requests:
                 amounts[name] = amounts.get(name, 0) + amount
         now = Booked(gang.request.queue, gang.flavor, amounts)
-        if self._booked.get(gang.id) == now:
+        if booked == now:
             return
         before = self._booked.pop(gang.id, None)
         if before is not None:
             eased = self.usage.give(before.queue, before.flavor, before.amounts)
-            if before.amounts != amounts:
+            if now.is_elsewhere(before) or any(amounts.get(name, 0) < held for name, held in before.amounts.items()):
                 self._eased.update(eased)
         if amounts:
             self._booked[gang.id] = now
@@ -230,31 +329,15 @@ def _is_of(node: Node, flavor: Flavor) -> bool:
     return dict(flavor.node_labels).items() <= node.labels.items()
 
 
-def smallest(request: Request) -> Request:
-    """The request with no more pods than it must have."""
-    return replace(request, root=_least(request.root))
-
-
-def _least(group: Group) -> Group:
-    members = tuple(_least(m) if isinstance(m, Group) else _fewest(m) for m in group.members)
-    return replace(group, members=members)
-
-
-def _fewest(pods: PodSet) -> PodSet:
-    return replace(pods, count=max(pods.min_count, 1), min_count=pods.min_count)
-
-
-def over_quota(request: Request) -> Reason:
-    return Reason(Why.OVER_QUOTA, request.root.name, "cluster", sum(p.min_count for p in request.root.pod_sets()))
+def over_quota(request: Request, for_good: bool = False) -> Reason:
+    """``for_good``: not even all of the quota would do, so that nobody's departure helps."""
+    least = sum(pods.min_count for pods in request.root.pod_sets())
+    return Reason(
+        Why.OVER_QUOTA, request.root.name, "cluster", least, helped_by=QUEUE_CHANGES if for_good else QUOTA_COMES
+    )
 
 
 def shut_out(request: Request, queue: ClosedQueue) -> Reason:
     """The reason of those whose queue is closed to them."""
     why = Why.SUSPENDED if queue.why is Closed.HELD else Why.OVER_QUOTA
-    return replace(over_quota(request), type=why, queue=queue)
-
-
-def _entry(gang: Gang, reason: Reason | None) -> Entry:
-    """A gang in line. Whom no departure of others can help may be passed, however long it waits."""
-    able = reason is None or reason.type not in (Why.TOO_LARGE, Why.NO_MATCHING_NODES)
-    return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, able)
+    return replace(over_quota(request, for_good=True), type=why, queue=queue)

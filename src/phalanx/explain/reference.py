@@ -93,11 +93,11 @@ CATALOGUE = (
     Entry(
         Why.OVER_QUOTA,
         "The queue may not take more; or it may not take this gang at all, because no queue has that name, because "
-        "it is for other namespaces or, in Kueue, because a level is asked for and none of its flavors has a "
-        "topology. Room was not looked for.",
-        "The queue's figures and who holds them, or its name and those of the queues there are.",
-        "Wait until others in the queue end, use another queue, or ask for a larger quota. A gang whose queue is made "
-        "later starts then.",
+        "it is for other namespaces, because none of its flavors is there or, in Kueue, because a level is asked for "
+        "and none of its flavors has a topology. Room was not looked for.",
+        "The queue's figures and who holds them, or its name and those of the queues there are, or of its flavors.",
+        "Wait until others in the queue end, use another queue, or ask for a larger quota. A gang whose queue or "
+        "flavor is made later starts then.",
         Reason(
             Why.OVER_QUOTA,
             "workers",

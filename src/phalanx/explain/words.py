@@ -65,6 +65,8 @@ def closed(queue: ClosedQueue) -> str:
             return f'queue "{queue.name}" is on hold'
         case Closed.NO_TOPOLOGY:
             return f'a level is asked for, and no flavor of queue "{queue.name}" has a topology'
+        case Closed.NO_FLAVOR:
+            return f'no flavor of queue "{queue.name}" is there; it names: {_some(queue.known)}'
 
 
 def _some(names: tuple[str, ...]) -> str:

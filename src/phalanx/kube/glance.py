@@ -33,7 +33,6 @@ Document = Mapping[Any, Any]
 OUT_OF_LINE = (Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF)  # they wait for nothing that others hold
 _WAIT = "wait for "
 _LOOSE = f"{_WAIT}pod "  # how the board calls a pod of no gang; people know it by its name
-NEVER = (Why.TOO_LARGE, Why.NO_MATCHING_NODES)  # nobody's end would help them
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +112,16 @@ class Glance:
         """The place in its queue, from 1, of everybody who is in line."""
         found: dict[str, int] = {}
         behind: dict[str, int] = {}
-        entries = [_entry(gang) for gang in self.gangs() if _in_line(gang)]
+        entries = [self._entry(gang) for gang in self.gangs() if _in_line(gang)]
         patience = Ageing(self.engine.settings.starving)
         for turn in ordered(entries, self.engine.book.queues, self.now, patience):
             behind[turn.entry.queue] = behind.get(turn.entry.queue, 0) + 1
             found[turn.entry.id] = behind[turn.entry.queue]
         return found
+
+    def _entry(self, gang: Gang) -> Entry:
+        able = self.engine.turns.is_able(gang)
+        return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, able)
 
 
 def at(
@@ -224,8 +227,3 @@ def _in_line(gang: Gang) -> bool:
     reason = gang.reason
     waits = gang.state is State.QUEUED and reason is not None
     return waits and reason is not None and reason.type not in OUT_OF_LINE and reason.queue is None
-
-
-def _entry(gang: Gang) -> Entry:
-    able = gang.reason is None or gang.reason.type not in NEVER
-    return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, able)

@@ -53,15 +53,20 @@ class Closed(StrEnum):
     HELD = "held"  # it is on hold, or is being drained
     NAMESPACE = "namespace"  # it is for other namespaces
     NO_TOPOLOGY = "noTopology"  # a level is asked for, and none of its flavors has a topology
+    NO_FLAVOR = "noFlavor"  # it has flavors for what is asked for, and none of them is there
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedQueue:
-    """A queue that lets a request in at no price. ``known``: the names that would do instead: queues, or none."""
+    """A queue that lets a request in at no price. ``known``: the queues that would do instead, or none; of NO_FLAVOR
+    the flavors of which one would do if it were there."""
 
     name: str
     why: Closed
     known: tuple[str, ...] = ()
+
+
+PODS_GONE = "PodsGone"  # of what may help: others leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,11 @@ class Reason:
     wider_level: str = ""
     helped_by: tuple[str, ...] = ()
     queue: ClosedQueue | None = None
+
+    @property
+    def ends_with_others(self) -> bool:
+        """Whether it may end because others leave. If not, waiting alone never helps."""
+        return PODS_GONE in self.helped_by
 
     @property
     def best(self) -> DomainEvidence | None:

@@ -6,7 +6,8 @@ from phalanx.model.matching import selects
 from phalanx.model.queues import DEFAULT, EVERY_NAMESPACE, Queue, Queues
 from phalanx.model.reasons import Closed, ClosedQueue
 from phalanx.model.request import Group, Request
-from phalanx.order.quota import line
+from phalanx.order.flavors import absent
+from phalanx.order.quota import line, need
 
 
 def closed(request: Request, queues: Queues) -> ClosedQueue | None:
@@ -21,7 +22,8 @@ def closed(request: Request, queues: Queues) -> ClosedQueue | None:
         return ClosedQueue(held, Closed.HELD)
     if asks_for_a_level(request.root) and _is_flat(queue, queues):
         return ClosedQueue(queue.name, Closed.NO_TOPOLOGY)
-    return None
+    missing = absent(queue, queues, need(request)) if queue.flavors else ()
+    return ClosedQueue(queue.name, Closed.NO_FLAVOR, missing) if missing else None
 
 
 def is_drained(request: Request, queues: Queues) -> bool:

@@ -24,13 +24,24 @@ def flavors(queue: Queue | None, queues: Queues, need: Mapping[str, int] | None 
     ``need``: what is asked for, so that a request takes no flavor of a group that has none of its resources (None: of
     every group). Empty: the queue has flavors and none of them is there, so nobody can start in it.
     """
-    if queue is None or not queue.flavors:
-        return ANY_NODE
-    groups = _side_by_side(queue, need) if queue.only_listed else [queue.flavors]
+    groups = _groups(queue, need)
     if not groups:
         return ANY_NODE
     there = [[queues.flavors[name] for name in group if name in queues.flavors] for group in groups]
     return tuple(_together(parts) for parts in islice(product(*there), TRIED_MAX))
+
+
+def absent(queue: Queue, queues: Queues, need: Mapping[str, int]) -> tuple[str, ...]:
+    """Flavors of which one would have to be there, and none is; empty: there is something to try."""
+    groups = [group for group in _groups(queue, need) if not any(name in queues.flavors for name in group)]
+    return groups[0] if groups else ()
+
+
+def _groups(queue: Queue | None, need: Mapping[str, int] | None) -> list[tuple[str, ...]]:
+    """Flavors by what they are for: one of each group is taken."""
+    if queue is None or not queue.flavors:
+        return []
+    return _side_by_side(queue, need) if queue.only_listed else [queue.flavors]
 
 
 def _side_by_side(queue: Queue, need: Mapping[str, int] | None) -> list[tuple[str, ...]]:

@@ -32,6 +32,11 @@ class Short:
     needed: int
     queue: str
 
+    @property
+    def for_good(self) -> bool:
+        """Whether all of the quota would not do, be it used by nobody."""
+        return self.needed > self.limit
+
 
 # -- what is needed ----------------------------------------------------------------------------------------------
 

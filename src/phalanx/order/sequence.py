@@ -1,7 +1,8 @@
 """Who is next.
 
 In a queue: by priority, then age; or by age alone (Fifo). Whoever has waited for ``starving_seconds`` goes first, the
-oldest of them before the others, and holds back everybody behind it in its queue until it starts.
+oldest of them before the others, and holds back everybody behind it in its queue until it starts. Who cannot start
+however many others leave stands behind all others, and holds back nobody: it would for ever.
 
 Why nothing starves: before a starving entry stand only older ones, in its own queue and in all others. Of these there
 is a number, and what comes later is not among them. As each of them starts or leaves, the entry becomes the first,
@@ -43,8 +44,8 @@ class Entry:
     Who is suspended, backs off or misses pods is not in line, and holds nobody back. Nor is a broken gang, which has
     the first claim on what is free: it is tried before all others.
 
-    ``able`` False: not even the empty cluster, or its whole quota, would hold it. It never starves, or one gang that
-    is too large would close its queue. At the head of a strict queue it does: that is what strict means.
+    ``able`` False: not even the empty cluster, or its whole quota, would hold it. It never starves and never blocks,
+    not in a strict queue either, or one gang that is too large would close its queue for good.
     """
 
     id: str
@@ -92,11 +93,15 @@ def named(name: str, queues: Queues) -> Queue:
 def _line(entries: list[Entry], queue: Queue, now: float, settings: Patience) -> list[Turn]:
     """The turns of one queue, the first one last."""
     strict = queue.when_blocked == "Strict"  # Reserve passes the head like BestEffort until there are reservations
-    turns = [Turn(one, hungry, hungry or strict) for one in entries for hungry in [starving(one, now, settings)]]
+    turns = [
+        Turn(one, hungry, hungry or (strict and one.able))
+        for one in entries
+        for hungry in [starving(one, now, settings)]
+    ]
     return sorted(turns, key=lambda turn: _place(turn, queue.order), reverse=True)
 
 
-def _place(turn: Turn, order: str) -> tuple[bool, int, float, str]:
+def _place(turn: Turn, order: str) -> tuple[bool, bool, int, float, str]:
     entry = turn.entry
     by_priority = order == "Priority" and not turn.starving
-    return (not turn.starving, -entry.priority if by_priority else 0, entry.since, entry.id)
+    return (not turn.starving, not entry.able, -entry.priority if by_priority else 0, entry.since, entry.id)

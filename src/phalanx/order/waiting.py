@@ -64,7 +64,7 @@ WAKES: Mapping[Why, Until] = {
 class Hints:
     """What happened since the last look. A hint too many costs a look, one too few a wake-up.
 
-    ``freed``: room may have grown somewhere: a pod left or changed, a node came or changed, a topology did.
+    ``freed``: room may have grown somewhere: a pod left or changed, a node came, went or changed, a topology did.
     ``taken``: pods came to stand on nodes. ``eased``: queues of which less is used (``Usage.give`` says which).
     ``gangs``: those whose own pods were seen, whose owner let go. ``turns``: by queue in which it changed, who alone
     may start (``Lines.blocker``); None: everybody. ``everything``: all are handed out, as after a change of queues.
@@ -170,7 +170,7 @@ class Waiting:
 
         Each is to be answered by ``remove`` or ``add``.
         """
-        asked = _Asked(most)
+        asked = Asked(most)
         self._hand_out(self._sleepers.values() if hints.everything else self._called(hints))
         self.now_for_room = tuple(sleeper.id for sleeper in self._let_in(hints) if not self._stir(sleeper, asked))
         if hints.freed:
@@ -196,7 +196,7 @@ class Waiting:
             names |= waiting if only is None else waiting & {only}
         return [self._sleepers[name] for name in sorted(names)]
 
-    def _stir(self, sleeper: _Sleeper, asked: "_Asked") -> bool:
+    def _stir(self, sleeper: _Sleeper, asked: "Asked") -> bool:
         """Hands it out if there may be room, else it waits for that alone."""
         if self._fits(sleeper.id, asked):
             self._hand_out([sleeper])
@@ -206,7 +206,7 @@ class Waiting:
         self._lay_down(sleeper)
         return False
 
-    def _look_for_room(self, asked: "_Asked") -> None:
+    def _look_for_room(self, asked: "Asked") -> None:
         self._hand_out([self._sleepers[name] for name in sorted(self._always)])
         for kind in list(self._filed):
             entries = self._filed.get(kind, [])
@@ -215,7 +215,7 @@ class Waiting:
                 if name not in self._out:
                     self._look(self._sleepers[name], way, asked)
 
-    def _look(self, sleeper: _Sleeper, way: int, asked: "_Asked") -> None:
+    def _look(self, sleeper: _Sleeper, way: int, asked: "Asked") -> None:
         """Hands it out if all conditions of a way hold, else files it under one that does not."""
         self.looked += 1
         failing = asked.failing(sleeper.ways[way])
@@ -226,7 +226,7 @@ class Waiting:
             sleeper.filed[way] = failing
             self._file(sleeper, way)
 
-    def _fits(self, name: str, asked: "_Asked") -> bool:
+    def _fits(self, name: str, asked: "Asked") -> bool:
         self.looked += 1
         return any(asked.failing(way) is None for way in self._sleepers[name].ways)
 
@@ -286,7 +286,7 @@ class Waiting:
             del self._filed[under.kind]
 
 
-class _Asked:
+class Asked:
     """``most``, asked once for each kind within one look."""
 
     __slots__ = ("_known", "_most")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from phalanx.model.matching import selects
 from phalanx.model.nodes import LabelSelector, PodShape
 from phalanx.model.policy import Policy
-from phalanx.model.reasons import DomainEvidence, Obstacle, Reason, Why
+from phalanx.model.reasons import PODS_GONE, DomainEvidence, Obstacle, Reason, Why
 from phalanx.model.request import Group, PodSet, Request, Spread
 from phalanx.place import between, build, filters, fit, solve, verdicts
 from phalanx.place.draft import TOTAL_MAX, Draft, Shape
@@ -32,7 +32,7 @@ Member = Group | PodSet
 NEAREST = 3  # domains shown
 LOOKED_AT = 8  # domains filled by way of trial to find those; counting alone misjudges mixed groups
 WORK_MAX = 8_000_000  # budget units for everything asked again; a fifth of what one decision may spend
-ROOM_COMES = ("NodeAdded", "NodeChanged", "PodsGone")
+ROOM_COMES = ("NodeAdded", "NodeChanged", PODS_GONE)
 NODES_CHANGE = ("NodeAdded", "NodeChanged")
 
 

@@ -143,14 +143,15 @@ class Controllers:
             self.remove(key)
 
     def fail(self, key: PodKey) -> None:
-        """The pod failed; it stays to be looked at for a while, beside the one that is made in its place."""
+        """The pod failed; it stays to be looked at, for a while or for good, beside the one made in its place."""
         pod = self._truth.pods.get(key)
         if pod is None or pod.leaving or pod.ended:
             return
         self.note_loss(pod)
         self._truth.change_pod(key, phase="Failed", ready=False)
         self._replace(pod)
-        self._agenda.after(self._faults.delays.grace, lambda: self.remove(key))
+        if self._chance.random() >= self._faults.kept:
+            self._agenda.after(self._faults.delays.grace, lambda: self.remove(key))
 
     def note_loss(self, pod: Pod) -> None:
         """From now on its gang has one pod less, by no doing of the engine."""

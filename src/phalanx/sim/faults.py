@@ -37,6 +37,7 @@ class Faults:
     node_away: float = 60.0
     relabelled_every: float = 0.0  # a node is moved to a place where another node stands
     pod_failed: float = 0.0  # a pod that came up fails some time later
+    kept: float = 0.0  # a pod that failed stays as long as its gang, as those of a Job do; others go after their grace
     stuck: float = 0.0  # a bound pod never comes up
     deleted: float = 0.0  # a gang is deleted by its user
     suspended: float = 0.0  # a gang is held back by its user, and let go again
@@ -45,9 +46,12 @@ class Faults:
     stranger_every: float = 0.0  # another scheduler binds a pod where it sees room; it stays up to ``stranger_for``
     stranger_for: float = 90.0
     requota_every: float = 0.0  # the quotas of a queue become larger or smaller
+    unflavored_every: float = 0.0  # a flavor is deleted, and made again within ``unflavored_for`` seconds
+    unflavored_for: float = 60.0
+    promoted: float = 0.0  # a gang gets another priority from its user
     resized: float = 0.0  # a gang that can do with fewer pods is made larger or smaller by its user
     leader_every: float = 0.0  # the engine is lost with all it knew, and a new one starts
-    clock_every: float = 0.0  # the engine's clock jumps ahead by up to ``jump`` seconds
+    clock_every: float = 0.0  # the engine's clock jumps ahead or back by up to ``jump`` seconds
     jump: float = 90.0
     delays: Delays = field(default_factory=Delays)
 
@@ -70,6 +74,7 @@ def stormy(until: float) -> Faults:
     """All kinds of faults at once, each often enough to be met in a run of some minutes."""
     return Faults(
         until=until, lost=0.02, duplicated=0.05, delayed=0.03, broken_every=90, refused=0.03, unknown=0.04, slow=0.05,
-        node_lost_every=60, relabelled_every=90, pod_failed=0.02, stuck=0.005, deleted=0.03, suspended=0.05,
-        resized=0.1, tainted_every=60, stranger_every=15, requota_every=60, leader_every=120, clock_every=150,
+        node_lost_every=60, relabelled_every=90, pod_failed=0.02, kept=0.5, stuck=0.005, deleted=0.03, suspended=0.05,
+        promoted=0.1, resized=0.1, tainted_every=60, stranger_every=15, requota_every=60, unflavored_every=90,
+        leader_every=120, clock_every=150,
     )  # fmt: skip

@@ -3,7 +3,8 @@
 Each rule yields a sentence for every thing that breaks it. Those that need a memory are in ``windows``.
 
 What is asked of the places of a gang (levels, ranks) is excused as long as one of its pods stands on a node whose
-labels are not those that the engine had last been told when it chose the node: it was moved, and nobody could know.
+labels are not those that the engine had last been told when it chose the node, or were others since: it was moved, and
+nobody could know.
 """
 
 from collections import Counter
@@ -203,7 +204,7 @@ def _open_domains(truth: Truth, gang: Gang, group: Group) -> Iterator[set[tuple[
     engine knew the nodes when it placed it. For groups at the root: with nothing required around them."""
     assert group.spread is not None and gang.start is not None
     filters = [pods.shape.filter for pods in group.pod_sets()]
-    for labels in ({}, *(dict(one.node_labels) for one in truth.queues.flavors.values())):
+    for labels in ({}, *(dict(one.node_labels) for one in gang.start.queues.flavors.values())):
         yield {
             picture.path(truth, gang.request, node)[: group.spread.level]
             for node in gang.start.nodes

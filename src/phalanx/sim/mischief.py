@@ -26,10 +26,11 @@ def unleash(world: World) -> None:
         ("label", faults.relabelled_every, relabel),
         ("leader", faults.leader_every, lambda world, _: world.new_leader()),
         ("clock", faults.clock_every, jump),
-        ("user", 10.0 if faults.deleted or faults.suspended or faults.resized else 0.0, meddle),
+        ("user", 10.0 if faults.deleted or faults.suspended or faults.promoted or faults.resized else 0.0, meddle),
         ("taint", faults.tainted_every, taint),
         ("stranger", faults.stranger_every, bring_stranger),
         ("quota", faults.requota_every, requota),
+        ("flavor", faults.unflavored_every, unflavor),
     ]
     for name, every, strike in kinds:
         if every:
@@ -131,12 +132,28 @@ def requota(world: World, chance: Random) -> None:
         world.truth.put_queues(replace(queues, queues=changed))
 
 
+def unflavor(world: World, chance: Random) -> None:
+    """A flavor is taken away for a while: nobody can be admitted by it meanwhile."""
+    flavors = world.truth.queues.flavors
+    if flavors:
+        flavor = flavors[chance.choice(sorted(flavors))]
+        kept = {name: one for name, one in flavors.items() if one is not flavor}
+        world.truth.put_queues(replace(world.truth.queues, flavors=kept))
+
+        def back() -> None:
+            world.last_fault = world.agenda.now
+            again = {**world.truth.queues.flavors, flavor.name: flavor}
+            world.truth.put_queues(replace(world.truth.queues, flavors=again))
+
+        world.agenda.after(chance.uniform(0, world.faults.unflavored_for), back)
+
+
 def jump(world: World, chance: Random) -> None:
-    world.ahead += chance.uniform(0, world.faults.jump)
+    world.ahead += chance.uniform(-world.faults.jump, world.faults.jump)
 
 
 def meddle(world: World, chance: Random) -> None:
-    """A user deletes one of the gangs, holds it back for a while, or wants another number of pods."""
+    """A user deletes one of the gangs, holds it back for a while, or wants another priority or number of pods."""
     active = [name for name, gang in world.truth.active() if not gang.request.suspended and not _is_ending(world, name)]
     if not active:
         return
@@ -148,6 +165,8 @@ def meddle(world: World, chance: Random) -> None:
         world.agenda.after(chance.uniform(1, 60), lambda: world.let_go(name))
     elif luck < world.faults.deleted + world.faults.suspended + world.faults.resized:
         _resize(world, name, chance)
+    elif luck < world.faults.deleted + world.faults.suspended + world.faults.resized + world.faults.promoted:
+        world.promote(name, chance.choice((0, 5, 9)))
 
 
 def _is_ending(world: World, name: str) -> bool:

@@ -87,9 +87,12 @@ def path(truth: Truth, request: Request, node: Node) -> Path:
 
 
 def as_told(truth: Truth, pod: Pod) -> bool:
-    """Whether the node of a bound pod has the labels that the engine knew when it chose it."""
+    """Whether the node of a bound pod has the labels that the engine knew when it chose it, and had no others since:
+    who came while it stood elsewhere was put where it was not in the way, and it is moved back beside them."""
     how = truth.bound.get(pod.key)
-    return how is not None and how.told is not None and how.told.labels == truth.nodes[pod.node].labels
+    if how is None or how.told is None or how.moves != truth.moves.get(pod.node, 0):
+        return False
+    return how.told.labels == truth.nodes[pod.node].labels
 
 
 def keeps_off(node: Node, tolerations: Sequence[Toleration]) -> Iterator[Taint]:

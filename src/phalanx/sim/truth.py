@@ -61,13 +61,14 @@ class Start:
 @dataclass(frozen=True, slots=True)
 class Bound:
     """How a pod came to its node: when, by which step of the engine, with which rank, and what the engine had last been
-    told when it chose: the node, and the pods of no gang that stood there."""
+    told when it chose: the node, and the pods of no gang that stood there. ``moves``: of the node, until then."""
 
     at: float
     step: int
     rank: int | None
     told: Node | None = None
     strangers: frozenset[PodKey] = frozenset()
+    moves: int = 0
 
 
 class Truth:
@@ -76,6 +77,7 @@ class Truth:
 
     def __init__(self, nodes: tuple[Node, ...], topologies: tuple[Topology, ...], queues: Queues) -> None:
         self.nodes = {node.name: node for node in nodes}
+        self.moves: dict[str, int] = {}  # how often the labels of a node changed
         self.topologies = {topology.name: topology for topology in topologies}
         self.queues = queues
         self.daemon_sets: tuple[DaemonSet, ...] = ()
@@ -99,6 +101,9 @@ class Truth:
     # ------------------------------------------------------------------------------------------------ nodes
 
     def put_node(self, node: Node) -> None:
+        before = self.nodes.get(node.name)
+        if before is not None and before.labels != node.labels:
+            self.moves[node.name] = self.moves.get(node.name, 0) + 1
         self.nodes[node.name] = node
         self._changed(Kind.NODE, node.name)
 
@@ -189,7 +194,7 @@ class Truth:
             return Answer.HERE
         if node not in self.nodes or pod.gated:
             return Answer.REFUSED
-        self.bound[key] = how
+        self.bound[key] = replace(how, moves=self.moves.get(node, 0))
         self.change_pod(key, running=replace(pod.running, node=node))
         return Answer.BOUND
 

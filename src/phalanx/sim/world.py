@@ -114,6 +114,12 @@ class World:
         self.truth.put_gang(gang)
         self.controllers.follow_size(name)
 
+    def promote(self, name: str, priority: int) -> None:
+        """Its user gives it another priority."""
+        gang = self.truth.gangs[name]
+        gang.request = replace(gang.request, priority=priority)
+        self.truth.put_gang(gang)
+
     def _set_suspended(self, name: str, suspended: bool) -> None:
         gang = self.truth.gangs[name]
         gang.request = replace(gang.request, suspended=suspended)
