@@ -102,6 +102,29 @@ def test_what_would_not_fit_even_without_its_level_has_no_room() -> None:  # K-0
     assert (reason.type, reason.wider) == (Why.NO_ROOM, None)
 
 
+def beside_a_database(count: int) -> Request:
+    near = PodTerm(HOSTNAME, LabelSelector((("app", "db"),)), None)
+    return gang(workers(count, affinity=(near,)))
+
+
+def with_database(picture: Snapshot) -> Snapshot:
+    return replace(picture, pods=tuple(replace(pod, labels={"app": "db"}) for pod in picture.pods))
+
+
+def test_pods_that_are_missing_to_be_beside_make_nothing_too_large() -> None:
+    reason = why(sketch.snapshot("r1=4,4"), beside_a_database(2))
+    assert reason.type == Why.NO_ROOM
+    assert reason.best is not None and reason.best.obstacles == (Obstacle("affinity", HOSTNAME, 2),)
+    assert "PodsCame" in reason.helped_by and not reason.ends_with_others
+
+
+def test_who_is_beside_the_right_pods_and_finds_their_node_full_waits_for_room() -> None:
+    picture = with_database(using("r1=4,4", r1_1=3))
+    reason = why(picture, beside_a_database(2))
+    assert reason.type == Why.NO_ROOM and reason.ends_with_others and "PodsCame" in reason.helped_by
+    assert why(picture, beside_a_database(9)).type == Why.TOO_LARGE
+
+
 def test_an_undecided_answer_stays_undecided() -> None:
     draft, request = Draft.of(sketch.snapshot("r1=1"), "sketch"), gang(workers(3))
     answer = solve.place(draft, request, Policy(budget=1))

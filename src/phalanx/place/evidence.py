@@ -3,7 +3,7 @@
 Runs on a refusal only. The dominant reason is the first that holds, from what no waiting cures to what it does::
 
     no node passes the filters        NoMatchingNodes
-    impossible on the empty cluster   TooLarge
+    impossible on the empty cluster   TooLarge        whoever it wants to be beside
     possible without its levels       Fragmented      as is: enough in sum, each part alone, not together
     otherwise                         NoRoom
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.model.matching import selects
-from phalanx.model.nodes import LabelSelector, PodShape
+from phalanx.model.nodes import LabelSelector, PodShape, PodTerm
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import PODS_GONE, DomainEvidence, Obstacle, Reason, Why
 from phalanx.model.request import Group, PodSet, Request, Spread
@@ -32,8 +32,9 @@ Member = Group | PodSet
 NEAREST = 3  # domains shown
 LOOKED_AT = 8  # domains filled by way of trial to find those; counting alone misjudges mixed groups
 WORK_MAX = 8_000_000  # budget units for everything asked again; a fifth of what one decision may spend
-ROOM_COMES = ("NodeAdded", "NodeChanged", PODS_GONE)
 NODES_CHANGE = ("NodeAdded", "NodeChanged")
+ROOM_COMES = (*NODES_CHANGE, PODS_GONE)
+PODS_COME = "PodsCame"
 
 
 def explain_refusal(draft: Draft, request: Request, answer: solve.Answer) -> Reason:
@@ -45,12 +46,44 @@ def explain_refusal(draft: Draft, request: Request, answer: solve.Answer) -> Rea
     if barred is not None:
         return _no_nodes(draft, barred)
     ask = _Ask()
-    empty = emptied(draft)
-    if ask.impossible(empty, request):
-        return _told(empty, _culprit(ask, empty, whole), Why.TOO_LARGE, NODES_CHANGE)
+    empty, alone = emptied(draft), _alone(request)
+    if ask.impossible(empty, alone):
+        return _told(empty, _culprit(ask, empty, Culprit(alone, (), alone.root)), Why.TOO_LARGE, NODES_CHANGE)
     culprit = _culprit(ask, draft, whole)
     why = Why.FRAGMENTED if _enough_is_free(ask, draft, culprit) else Why.NO_ROOM
-    return _told(draft, culprit, why, ROOM_COMES)
+    return _told(draft, culprit, why, _helpers(draft, request))
+
+
+def _helpers(draft: Draft, request: Request) -> tuple[str, ...]:
+    """What could help. Nobody's departure does while pods are missing that it must be beside."""
+    terms = list(_outside(request))
+    if not terms:
+        return ROOM_COMES
+    all_there = all(draft.pods.matching(one.selector, one.namespaces).any() for one in terms)
+    return (*(ROOM_COMES if all_there else NODES_CHANGE), PODS_COME)
+
+
+def _outside(request: Request) -> Iterator[PodTerm]:
+    """Affinity towards pods that are none of its own."""
+    shapes = [pods.shape for pods in request.root.pod_sets()]
+    for shape in shapes:
+        yield from (t for t in shape.affinity if not any(_means(t.selector, t.namespaces, one) for one in shapes))
+
+
+def _alone(request: Request) -> Request:
+    """The request without those: on a cluster where nothing runs nobody is there to be beside."""
+    terms = set(_outside(request))
+    return replace(request, root=_without(request.root, terms)) if terms else request
+
+
+def _without(group: Group, terms: set[PodTerm]) -> Group:
+    def lighter(member: Member) -> Member:
+        if isinstance(member, Group):
+            return _without(member, terms)
+        kept = tuple(term for term in member.shape.affinity if term not in terms)
+        return replace(member, shape=replace(member.shape, affinity=kept))
+
+    return replace(group, members=tuple(lighter(member) for member in group.members))
 
 
 # ---- who finds no home ------------------------------------------------------------------------------------------
