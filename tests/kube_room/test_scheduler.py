@@ -1,9 +1,10 @@
 """The scheduler put together: how it begins and ends, and what it believes when two tell of the same thing."""
 
 import asyncio
+import gc
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import msgspec
@@ -51,15 +52,16 @@ class Room:
 
     def __init__(self, server: object = None) -> None:
         self.problems: list[str] = []
+        self.heard: list[str] = []
         self.beats = 0
         self.scheduler = Scheduler(
             cast("Client", server),
             Configuration(),
             Metrics("1", lambda: (), time.monotonic),
-            thought=lambda thought: None,
+            thought=lambda thought: self.heard.append("thought"),
             problem=self.problems.append,
             beat=self.beat,
-            following=lambda: None,
+            following=lambda: self.heard.append("following"),
         )
         self.now = time.time()
 
@@ -118,7 +120,27 @@ def in_loop(work: Callable[[], Any]) -> None:
     asyncio.run(run())
 
 
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    """A scheduler tells the garbage collector of its process what to do; other tests have that process too."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()
+    gc.enable()
+
+
 # -- the beginning -----------------------------------------------------------------------------------------------
+
+
+def test_it_follows_once_the_first_picture_was_thought_about() -> None:
+    async def run() -> None:
+        one = Room()
+        one.tell(node("n1"))
+        one.tell(node("n2"))
+        assert one.heard == ["thought", "following", "thought"]
+
+    in_loop(run)
 
 
 def test_who_is_told_to_end_before_the_first_picture_is_in_ends() -> None:

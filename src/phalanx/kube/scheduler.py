@@ -34,8 +34,8 @@ BEAT_SECONDS = 5.0  # how often it is said that all is well while the first pict
 class Scheduler:
     """``run`` until told to stop. ``thought`` is handed what came of every step, after its effects were begun.
 
-    ``following`` is called once the first whole picture of the cluster is in. ``on_decision`` is shown every decision,
-    in the thread in which it is made.
+    ``following`` is called once the first whole picture of the cluster is in and was thought about. ``on_decision`` is
+    shown every decision, in the thread in which it is made.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Scheduler:
         on_decision: OnDecision | None = None,
     ) -> None:
         self._metrics, self._thought, self._following, self._problem = metrics, thought, following, problem
-        self._beat = beat
+        self._beat, self._follows = beat, False
         self._subjects: dict[str, Subject] = {}
         chance = random.Random()
         engine = Engine(configuration.policy(), configuration.settings(), on_decision)
@@ -85,8 +85,6 @@ class Scheduler:
         try:
             if not await self._has_picture(stop):
                 return
-            garbage.after_sync()
-            self._following()
             failures = self.watching.failed(), self.writer.failed()
             async with _one_has_ended(self.loop.run(stop), self.watching.keep_up(), self.reporter.run(), *failures):
                 await self._drain()  # only the loop ends by itself; what else does has failed, and so have we
@@ -136,6 +134,8 @@ class Scheduler:
     # -- what is done --------------------------------------------------------------------------------------------
 
     def _done(self, thought: Thought) -> None:
+        if not self._follows:
+            garbage.after_sync()  # what the engine made of the first picture stays as long as the picture does
         told = thought.told
         self.writer.carry_out(thought.effects)
         gone = {event.id for event in told.events if isinstance(event, GangGone)}
@@ -145,6 +145,9 @@ class Scheduler:
         self._forget(gone - told.subjects.keys())
         self._metrics.stepped(thought.seconds, thought.decisions)
         self._thought(thought)
+        if not self._follows:
+            self._follows = True
+            self._following()
 
     def _report(self, thought: Thought) -> None:
         told = thought.told
