@@ -5,6 +5,8 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+import pytest
+
 from phalanx.dialects.following import Told
 from phalanx.dialects.neighbours import Key
 from phalanx.kube.loop import Loop
@@ -64,3 +66,22 @@ def test_a_clock_of_the_engine_wakes_it_without_any_change() -> None:
 
     run(mind, done)
     assert mind.steps == [{"first": {"n": 1}}, {}, {}]
+
+
+def test_what_comes_one_by_one_in_a_burst_is_thought_about_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phalanx.kube.loop.BREATH", 0.5)
+    mind = Thinking()
+
+    def tell(loop: Loop, number: int) -> None:
+        loop.changed(key(f"pod-{number}"), None)
+        if number < 7:
+            asyncio.get_running_loop().call_soon(tell, loop, number + 1)
+
+    def done(loop: Loop, stop: asyncio.Event) -> None:
+        if len(mind.steps) == 1:
+            tell(loop, 0)
+        else:
+            stop.set()
+
+    run(mind, done)
+    assert mind.steps[1:] == [{f"pod-{number}": None for number in range(8)}]

@@ -7,19 +7,22 @@
                            └───────────────answered────────────────────────┘
 
 While a step is thought about the loop goes on hearing; what it hears is the next step's. An object that changes three
-times meanwhile is thought about once.
+times meanwhile is thought about once. After a step there is a breath in which more may come: the pods of a gang come
+one by one, and so do the answers to its binds. What comes after a longer silence is thought about at once.
 """
 
 import asyncio
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from phalanx.dialects.neighbours import Key
 from phalanx.kube.mind import Change, Mind, Thought
 from phalanx.model.events import BindAnswered
 
 LONGEST = 30.0  # seconds between two steps at most: a clock that jumped is noticed
+BREATH = 0.01  # seconds between two steps at least: what comes in a burst is thought about together
 
 
 class Loop:
@@ -65,7 +68,9 @@ class Loop:
                 await self._rest(thought, stop)
 
     async def _rest(self, thought: Thought, stop: asyncio.Event) -> None:
-        """Waits for something to happen, for the next clock of the engine, or for the end."""
+        """Takes a breath, then waits for something to happen, for the next clock of the engine, or for the end."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), BREATH)
         seconds = LONGEST if thought.next_at is None else min(max(thought.next_at - self._clock(), 0.0), LONGEST)
         waiting = [asyncio.ensure_future(one.wait()) for one in (self._woken, stop)]
         try:
