@@ -13,6 +13,7 @@ from phalanx.model.request import Request
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.sketch import GPU
 from phalanx.model.topology import HOSTNAME
+from tests.engine.casting import RACK
 from tests.engine.stage import ONE, Stage, gang
 
 DB = LabelSelector((("app", "db"),))
@@ -119,3 +120,13 @@ def test_a_pod_of_others_that_changes_nothing_for_anybody_wakes_nobody() -> None
     seen = stranger(node, requests=Resources.of({GPU: 3 * NANO, PODS: NANO})).pod
     stage.step(PodSeen(replace(seen, ready=True)))
     assert stage.engine.turns.looked == before
+
+
+def test_a_gang_that_asks_for_more_than_it_did_is_told_the_reason_of_that() -> None:
+    stage = Stage("b1: r1=2 r2=2")
+    stage.submit(gang(count=3, required=RACK))
+    larger = gang(count=4, required=RACK)
+    one_more = Pod(PodKey("default", "g-3", "g-3.0"), RunningPod("g-3", "default", "", ONE), "default/g", "w", 3)
+    stage.step(GangSeen(larger, 0.0), PodSeen(one_more))
+    reason = stage.engine.book.gangs["default/g"].reason
+    assert reason is not None and reason.needed == 4

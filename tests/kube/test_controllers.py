@@ -206,6 +206,22 @@ def test_a_gang_waits_with_its_reason_and_starts_when_nodes_come(site: Site) -> 
     assert not [one for one in site.events("big-workers-0") if one["reportingController"].startswith("phalanx")]
 
 
+def test_what_would_help_is_told_where_people_look_and_helps(site: Site) -> None:
+    site.nodes("r1=2 r2=2")
+    site.topology()
+    way_out = "requiring the block instead of the rack starts it now"
+    big = gang("big", workers={"count": 6, "topology": {"required": "rack"}})
+    with site.phalanx(only_here(site)):
+        site.apply([job("wide", 6, cpu=4, annotations={"phalanx.dev/topology-required": "rack"})])
+        site.until(
+            lambda: [one for one in site.events("wide") if way_out in one["note"]], "an event of the Job says so"
+        )
+        site.apply([big, *members("big", "workers", 6, 4)])
+        site.until(lambda: way_out in (waiting(site, "big", "TooLarge") or {}).get("message", ""), "the Gang says so")
+        site.apply([job("wider", 6, cpu=4, annotations={"phalanx.dev/topology-required": "block"})])
+        site.until(lambda: is_bound(site, 6), "what was said is true")
+
+
 def waiting(site: Site, name: str, reason: str) -> Object | None:
     found = site.condition("gang", name, "Scheduled")
     return found if found is not None and (found["status"], found["reason"]) == ("False", reason) else None

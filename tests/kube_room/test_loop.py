@@ -9,6 +9,7 @@ import pytest
 
 from phalanx.dialects.following import Told
 from phalanx.dialects.neighbours import Key
+from phalanx.engine.views import View
 from phalanx.kube.loop import Loop
 from phalanx.kube.mind import Change, Mind, Thought
 from phalanx.model.events import BindAnswered
@@ -20,6 +21,14 @@ class Thinking:
     def __init__(self, next_at: float | None = None) -> None:
         self.steps: list[dict[str, Any]] = []
         self.next_at = next_at
+        self.advice: list[View | None] = []
+
+    @property
+    def rest(self) -> float | None:
+        return 0.0 if self.advice else None
+
+    def advise(self) -> View | None:
+        return self.advice.pop(0)
 
     def think(
         self, changes: Mapping[Key, Change], answers: Iterable[BindAnswered], now: float, jitter: float
@@ -32,10 +41,10 @@ def key(name: str) -> Key:
     return "", "Pod", "default", name
 
 
-def run(mind: Thinking, done: Any) -> None:
+def run(mind: Thinking, done: Any, advised: Any = None) -> None:
     async def main() -> None:
         stop = asyncio.Event()
-        loop = Loop(cast("Mind", mind), lambda thought: done(loop, stop), lambda: 0.0, random.Random(1))
+        loop = Loop(cast("Mind", mind), lambda thought: done(loop, stop), advised, lambda: 0.0, random.Random(1))
         loop.changed(key("first"), lambda: {"n": 1})
         await asyncio.wait_for(loop.run(stop), 30)
 
@@ -85,3 +94,35 @@ def test_what_comes_one_by_one_in_a_burst_is_thought_about_together(monkeypatch:
 
     run(mind, done)
     assert mind.steps[1:] == [{f"pod-{number}": None for number in range(8)}]
+
+
+def test_while_nothing_is_heard_it_advises_and_what_is_heard_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phalanx.kube.loop.BREATH", 0.0)
+    mind, told = Thinking(), list[str]()
+
+    def done(loop: Loop, stop: asyncio.Event) -> None:
+        told.append(f"step {loop.steps}")
+        if loop.steps == 1:
+            mind.advice = [cast("View", "one"), None, cast("View", "two")]
+            hearing.append(loop)
+        else:
+            stop.set()
+
+    def advised(view: Any) -> None:
+        told.append(view)
+        hearing[0].changed(key("more"), None)
+
+    hearing: list[Loop] = []
+    run(mind, done, advised)
+    assert told == ["step 1", "one", "step 2"]
+
+
+def test_advice_that_is_not_due_does_not_keep_it_from_the_clock_of_the_engine() -> None:
+    class Later(Thinking):
+        @property
+        def rest(self) -> float | None:
+            return 3600.0
+
+    mind = Later(next_at=0.0)
+    run(mind, lambda loop, stop: stop.set() if loop.steps == 3 else None)
+    assert len(mind.steps) == 3

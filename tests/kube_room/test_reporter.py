@@ -12,6 +12,7 @@ from phalanx.engine.views import GroupView, View
 from phalanx.kube.reporter import Reporter, Settings
 from phalanx.model.effects import Notice, Report, Topic
 from phalanx.model.problems import Problem
+from phalanx.model.reasons import WayOut
 from phalanx.wire.errors import Refused, Unanswered
 from phalanx.wire.resources import JOBS, PODS, Resource
 from tests.engine.stage import Stage, gang
@@ -335,6 +336,26 @@ def test_one_event_for_a_gang_that_waits_however_often_it_is_told() -> None:  # 
     for _ in range(10):
         room.submit()
         room.after(1.0)
+    assert len(room.server.events) == 1
+
+
+def test_what_would_help_is_told_with_the_reason_if_it_is_found_before_that_is_written() -> None:
+    room = Room()
+    view = replace(room.submit(), ways_out=(WayOut("wait for team/other"),))
+    room.reporter.advise(view)
+    room.after(1.0)
+    (event,) = room.server.events
+    assert event["note"].endswith(" It starts when team/other ends.")
+    assert condition(room.gang(), "Scheduled")["message"] == event["note"]
+
+
+def test_what_would_help_is_written_into_the_status_when_it_is_found_later() -> None:
+    room = Room()
+    view = room.submit()
+    room.after(1.0)
+    room.reporter.advise(replace(view, ways_out=(WayOut("wait for team/other"),)))
+    room.after(1.0)
+    assert condition(room.gang(), "Scheduled")["message"].endswith(" It starts when team/other ends.")
     assert len(room.server.events) == 1
 
 

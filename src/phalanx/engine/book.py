@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from phalanx.engine import holders
 from phalanx.engine.board import Board
 from phalanx.engine.gangs import HOLDING, Gang
 from phalanx.engine.headroom import Headroom
@@ -33,8 +34,6 @@ from phalanx.model.queues import Queues
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import Topology
 from phalanx.order.admission import asks_for_a_level
-
-_LOOSE = "pod "  # begins the name under which a pod of no known gang is held; no gang is called so
 
 
 class Book:
@@ -332,14 +331,14 @@ class Book:
     def _hold_loose(self, pod: Pod) -> None:
         if self._board is not None:
             held = pod.holds and pod.node in self.nodes
-            self._board.hold(_loose_name(pod), (_loose(pod),) if held else ())
+            self._board.hold(holders.loose(pod), (_loose(pod),) if held else ())
         if pod.daemon_set:
             self._headroom.see(pod)
             self._hold_beside(pod)
 
     def _drop_loose(self, pod: Pod) -> None:
         if self._board is not None:
-            self._board.hold(_loose_name(pod), ())
+            self._board.hold(holders.loose(pod), ())
         if pod.daemon_set:
             self._headroom.forget(pod)
             self._hold_beside(pod)
@@ -353,13 +352,8 @@ class Book:
         """What the answer means is for the engine to say; here it is only noted that there is one."""
 
 
-def _loose_name(pod: Pod) -> str:
-    """By its uid: one of the same name may be there before the first is gone."""
-    return f"{_LOOSE}{pod.key}/{pod.key.uid}"
-
-
 def _loose(pod: Pod) -> RunningPod:
-    return replace(pod.running, gang=_loose_name(pod))
+    return replace(pod.running, gang=holders.loose(pod))
 
 
 def _plain(amounts: dict[str, int]) -> dict[str, int]:

@@ -197,9 +197,11 @@ class Engine:
 
     def _still_true(self, gang: Gang, wanted: Request) -> Reason | None:
         """The reason it was given last, if that was room and a quick look says that there is none. Who holds back
-        others is tried in full."""
+        others is tried in full, and so is one that asks for something else by now."""
         about_room = gang.reason is not None and gang.reason.type in ROOM
-        if not about_room or self.turns.blocks(gang, self.now) or self.turns.might_fit(wanted):
+        if not about_room or not self.turns.was_refused(gang, wanted):
+            return None
+        if self.turns.blocks(gang, self.now) or self.turns.might_fit(wanted):
             return None
         return gang.reason
 

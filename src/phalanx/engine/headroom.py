@@ -6,13 +6,12 @@ new one. What they will take counts as taken from the beginning, and once: by th
 
 from collections.abc import Iterator, Mapping
 
+from phalanx.engine import holders
 from phalanx.model.daemons import DaemonSet
 from phalanx.model.nodes import Node, RunningPod
 from phalanx.model.pods import Pod, PodKey
 from phalanx.place import filters
 from phalanx.place.nodetable import NodeTable
-
-_COMING = "daemon "  # begins the name under which room for a pod is held; no gang is called so
 
 
 class Headroom:
@@ -61,7 +60,7 @@ class Headroom:
         self._refresh()
         wanted = self._wanted.get(pod.node, {}).get(pod.daemon_set)
         free = wanted is not None and (pod.node, pod.daemon_set) not in self._there
-        return _called(pod.daemon_set, pod.node), (wanted,) if wanted is not None and free else ()
+        return holders.coming(pod.daemon_set, pod.node), (wanted,) if wanted is not None and free else ()
 
     def _refresh(self) -> None:
         """All nodes that changed at once: thousands of them come when a scheduler starts."""
@@ -84,9 +83,5 @@ def _could_hold(node: Node, one: DaemonSet) -> bool:
 
 def _pod(one: DaemonSet, node: str) -> RunningPod:
     """Room and ports alone: rules between pods speak of pods that exist."""
-    called = _called(one.id, node)
+    called = holders.coming(one.id, node)
     return RunningPod(called, one.namespace, node, one.shape.requests, ports=one.shape.ports, gang=called)
-
-
-def _called(daemon_set: str, node: str) -> str:
-    return f"{_COMING}{daemon_set} {node}"

@@ -52,10 +52,12 @@ class Booked:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of the last try of a gang: whether it could start if others left. It is of this request, and of nodes
-    as they were in an era; ``ways``: what they would have to hold, where they could not even when empty."""
+    """What came of the last try of a gang: whether it could start if others left. It is of this request, of what was
+    ``wanted`` of it, and of nodes as they were in an era; ``ways``: what they would have to hold, where they could not
+    even when empty."""
 
     request: Request
+    wanted: Request
     able: bool
     era: int
     ways: tuple[tuple[Condition, ...], ...] = ()
@@ -119,7 +121,7 @@ class Turns:
         """The gang was tried, and refused for these."""
         able = any(reason.ends_with_others and self._may_grow_easier(reason) for reason in reasons)
         ways = () if able else tuple(conditions(flavors.applied(wanted, one)) for one in self._tried_on(wanted))
-        self._verdicts[gang.id] = Verdict(gang.request, able, self._era, ways)
+        self._verdicts[gang.id] = Verdict(gang.request, wanted, able, self._era, ways)
 
     def _may_grow_easier(self, reason: Reason) -> bool:
         """Whether a question may be decided when there is more room: not where no gang holds any."""
@@ -129,6 +131,11 @@ class Turns:
         """Whether it could start if others left, as far as is known: who was not tried as it is now may be able."""
         verdict = self._verdicts.get(gang.id)
         return verdict is None or verdict.able or verdict.request is not gang.request
+
+    def was_refused(self, gang: Gang, wanted: Request) -> bool:
+        """Whether the reason it waits for was given to just this question."""
+        verdict = self._verdicts.get(gang.id)
+        return verdict is not None and verdict.wanted == wanted
 
     def _entry(self, gang: Gang) -> Entry:
         return Entry(gang.id, gang.request.queue, gang.request.priority, gang.since, self.is_able(gang))

@@ -16,7 +16,7 @@ from phalanx.engine.gangs import HOLDING, Gang
 from phalanx.engine.lifecycle import Cause, State
 from phalanx.explain.document import declared
 from phalanx.model.pods import PodKey
-from phalanx.model.reasons import Reason
+from phalanx.model.reasons import Reason, WayOut
 from phalanx.model.request import Group, PodSet
 from phalanx.model.topology import Tree
 
@@ -59,6 +59,7 @@ class View:
 
     ``complete``, ``scheduled``, ``ready``: its minimum exists, has nodes, is ready. ``holds``: it takes room and quota.
     ``unplaced``: pods that wait for us to give them a node. ``more``: of which group how many domains are no spots.
+    ``ways_out``: what would help it, where that was looked for; a View is made without.
     """
 
     id: str
@@ -84,6 +85,7 @@ class View:
     spots: tuple[Spot, ...] = ()
     more: tuple[tuple[str, int], ...] = ()
     unplaced: tuple[PodKey, ...] = ()
+    ways_out: tuple[WayOut, ...] = ()
 
     @property
     def whole(self) -> GroupView:

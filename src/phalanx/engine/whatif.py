@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from phalanx.engine import holders
 from phalanx.engine.board import Board
 from phalanx.engine.decide import attempt
 from phalanx.model.decision import Waiting
@@ -169,11 +170,13 @@ def _copy(name: str, other: str) -> bool:
 
 
 def _waiting_for(tries: _Tries, board: Board, request: Request, reason: Reason) -> Iterator[str]:
-    """The smallest gang whose end makes room, among those that run where it nearly fits."""
+    """The smallest gang whose end makes room, among those that run where it nearly fits. Who comes back never ends."""
     tree = board.draft(request.topology).tree
     near = {seen.domain for seen in reason.nearest}
     gangs = []
     for name, pods in board.pods().items():
+        if not holders.ends(name):
+            continue
         paths = {tree.paths[tree.index[pod.node]] for pod in pods if pod.node in tree.index}
         beside = any(path[: len(domain)] == domain for path in paths for domain in near)
         gangs.append((not beside, len(pods), name))
@@ -181,7 +184,7 @@ def _waiting_for(tries: _Tries, board: Board, request: Request, reason: Reason) 
         with board.without(name):
             enough = tries.places(board, request)
         if enough:
-            yield f"wait for {name}"
+            yield f"wait for {holders.known_as(name)}"
             return
 
 

@@ -34,7 +34,12 @@ def line(decision: Decision, ways_out: tuple[WayOut, ...] = ()) -> str:
     if isinstance(decision, Invalid):
         more = f" (and {len(decision.problems) - 1} more)" if len(decision.problems) > 1 else ""
         return f"invalid: {decision.problems[0]}{more}"
-    return f"waiting: {cause(decision.reason)}{_help(decision.reason, ways_out)}"
+    return waiting(decision.reason, ways_out)
+
+
+def waiting(reason: Reason, ways_out: tuple[WayOut, ...] = ()) -> str:
+    """One line about why, and about the first of what would help."""
+    return f"waiting: {cause(reason)}{_help(reason, ways_out)}"
 
 
 def full(decision: Decision, ways_out: tuple[WayOut, ...] = ()) -> str:

@@ -31,8 +31,6 @@ from phalanx.order.sequence import Ageing, Entry, ordered
 
 Document = Mapping[Any, Any]
 OUT_OF_LINE = (Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF)  # they wait for nothing that others hold
-_WAIT = "wait for "
-_LOOSE = f"{_WAIT}pod "  # how the board calls a pod of no gang; people know it by its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +55,7 @@ class Glance:
         waiting = self.waiting(gang)
         if waiting is None:
             return ()
-        found = whatif.ways_out(self.engine.book.board, waiting, self.engine.policy)
-        return tuple(replace(one, change=one.change.replace(_LOOSE, _WAIT, 1)) for one in found)
+        return whatif.ways_out(self.engine.book.board, waiting, self.engine.policy)
 
     # -- what was decided ----------------------------------------------------------------------------------------
 

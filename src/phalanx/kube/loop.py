@@ -5,6 +5,7 @@
     mirrors ──changed──▶ inbox ──▶ Mind.think (own thread) ──effects──▶ Writer, Reporter
                            ▲                                               │
                            └───────────────answered────────────────────────┘
+                 nothing heard ──▶ Mind.advise ──view──▶ Reporter
 
 While a step is thought about the loop goes on hearing; what it hears is the next step's. An object that changes three
 times meanwhile is thought about once. After a step there is a breath in which more may come: the pods of a gang come
@@ -18,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from phalanx.dialects.neighbours import Key
+from phalanx.engine.views import View
 from phalanx.kube.mind import Change, Mind, Thought
 from phalanx.model.events import BindAnswered
 
@@ -26,17 +28,22 @@ BREATH = 0.01  # seconds between two steps at least: what comes in a burst is th
 
 
 class Loop:
-    """``done`` is handed every thought, in order, in the loop's own thread. ``beat`` is called at every turn."""
+    """``done`` is handed every thought, and ``advised`` gangs for which there is help, both in the loop's own thread.
+
+    ``beat`` is called at every turn.
+    """
 
     def __init__(
         self,
         mind: Mind,
         done: Callable[[Thought], None],
+        advised: Callable[[View], None],
         clock: Callable[[], float],
         chance: random.Random,
         beat: Callable[[], None] = lambda: None,
     ) -> None:
-        self._mind, self._done, self._clock, self._chance, self._beat = mind, done, clock, chance, beat
+        self._mind, self._done, self._advised = mind, done, advised
+        self._clock, self._chance, self._beat = clock, chance, beat
         self._changes: dict[Key, Change] = {}
         self._answers: list[BindAnswered] = []
         self._woken = asyncio.Event()
@@ -65,13 +72,22 @@ class Loop:
                 self.steps += 1
                 self._done(thought)
                 self._beat()
-                await self._rest(thought, stop)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), BREATH)
+                await self._rest(thought.next_at, thread, stop)
 
-    async def _rest(self, thought: Thought, stop: asyncio.Event) -> None:
-        """Takes a breath, then waits for something to happen, for the next clock of the engine, or for the end."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), BREATH)
-        seconds = LONGEST if thought.next_at is None else min(max(thought.next_at - self._clock(), 0.0), LONGEST)
+    async def _rest(self, next_at: float | None, thread: ThreadPoolExecutor, stop: asyncio.Event) -> None:
+        """Waits for something to happen, for the next clock of the engine, or for the end; advises meanwhile."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + (LONGEST if next_at is None else min(next_at - self._clock(), LONGEST))
+        while not (self._woken.is_set() or stop.is_set()) and (left := until - loop.time()) > 0:
+            rest = self._mind.rest
+            if rest != 0.0:
+                await self._wait(left if rest is None else min(left, rest), stop)
+            elif (view := await loop.run_in_executor(thread, self._mind.advise)) is not None:
+                self._advised(view)
+
+    async def _wait(self, seconds: float, stop: asyncio.Event) -> None:
         waiting = [asyncio.ensure_future(one.wait()) for one in (self._woken, stop)]
         try:
             await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

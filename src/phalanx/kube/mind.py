@@ -10,6 +10,7 @@ from phalanx.dialects.neighbours import Key
 from phalanx.engine import views
 from phalanx.engine.engine import Engine
 from phalanx.engine.views import View
+from phalanx.kube.advice import Advice
 from phalanx.model.decision import Decision
 from phalanx.model.effects import Effect, Report
 from phalanx.model.events import BindAnswered, PodSeen
@@ -38,6 +39,7 @@ class Mind:
 
     def __init__(self, follower: Follower, engine: Engine) -> None:
         self.follower, self.engine = follower, engine
+        self._advice = Advice(engine)
         self._is_warm = False
 
     def think(
@@ -53,9 +55,19 @@ class Mind:
         told = self.follower.tell()
         effects = self.engine.step([*told.events, *answers], now, jitter)
         self._warm()
-        seen = views.of_all(self.engine.book, _concerned(told, effects))
+        names = _concerned(told, effects)
+        seen = self._advice.follow(names, views.of_all(self.engine.book, names), self.engine.decisions)
         took = time.perf_counter() - began
         return Thought(effects, told, tuple(self.engine.decisions), seen, self.engine.next_at, took)
+
+    @property
+    def rest(self) -> float | None:
+        """Seconds until there is something to advise; None: there is nothing."""
+        return self._advice.rest
+
+    def advise(self) -> View | None:
+        """What would help one of those that wait, if anything does. It changes nothing."""
+        return self._advice.give()
 
     def _warm(self) -> None:
         """Once, after the first whole picture: what the first gang would wait for is made before it comes."""

@@ -35,7 +35,7 @@ Nothing here raises: what fails is counted, told to ``on_problem``, and tried ag
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -168,6 +168,13 @@ class Reporter:
         said = notices.of_report(report, view)
         if said is not None:
             self._tell((view.id, said.reason, said.about) if said.stays else (view.id,), subject, said)
+
+    def advise(self, view: View) -> None:
+        """It was found what would help a gang that waits. What is about to be told of its reason says so too."""
+        self.see(view)
+        subject, said, at = self._news.get((view.id,), (None, None, 0.0))
+        if subject is not None and said is not None and view.reason is not None and said.reason == view.reason.type:
+            self._news[view.id,] = (subject, replace(said, note=status.sentence(view)), at)
 
     def refuse(self, subject: Subject, problems: Sequence[Problem]) -> None:
         """An object is wrong, and nothing is placed for it."""

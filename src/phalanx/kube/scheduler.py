@@ -10,6 +10,7 @@ from typing import Any
 from phalanx.dialects.following import Follower, Subject
 from phalanx.dialects.neighbours import Key
 from phalanx.engine.engine import Engine, OnDecision
+from phalanx.engine.views import View
 from phalanx.kube import kinds, reporter
 from phalanx.kube.configuration import Configuration
 from phalanx.kube.loop import Loop
@@ -56,7 +57,7 @@ class Scheduler:
         chance = random.Random()
         engine = Engine(configuration.policy(), configuration.settings(), on_decision)
         self.mind = Mind(Follower(configuration.marks()), engine)
-        self.loop = Loop(self.mind, self._done, time.time, chance, beat)
+        self.loop = Loop(self.mind, self._done, self._advised, time.time, chance, beat)
         self.watching = Watching(client, self._changed, problem, chance)
         self.writer = Writer(
             client,
@@ -148,6 +149,9 @@ class Scheduler:
         if not self._follows:
             self._follows = True
             self._following()
+
+    def _advised(self, view: View) -> None:
+        self.reporter.advise(view)
 
     def _report(self, thought: Thought) -> None:
         told = thought.told

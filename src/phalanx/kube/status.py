@@ -49,7 +49,8 @@ def stamp(seconds: float) -> str:
 def sentence(view: View) -> str:
     """Where a gang is, in one line: why it waits, or how far it is."""
     if view.state is State.QUEUED and view.reason is not None:
-        return _bounded(f"{_unit(view)}waiting: {text.cause(_counted(view, view.reason))}.{_next_try(view)}")
+        line = text.waiting(_counted(view, view.reason), view.ways_out)
+        return _bounded(f"{_unit(view)}{line}{_next_try(view)}")
     if view.state is State.QUEUED:
         return f"{_unit(view)}waiting: for its turn."
     return _bounded(f"{_unit(view)}{view.state.lower()}: {_cause(view)}{_progress(view)}")
