@@ -1,11 +1,14 @@
 """``phalanx check``: problems first, then whether it fits now, then what is not looked at."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from phalanx.cli import main
+from phalanx.cli import clusters, main
+from phalanx.cli.clusters import Look
+from tests.cli.living import living, pod
 from tests.cluster import docs
 
 Captured = pytest.CaptureFixture[str]
@@ -62,3 +65,140 @@ def test_the_same_as_json(write, capsys: Captured) -> None:
     assert [one["value"] for one in found["problems"]] == ["rak"]
     assert [one["status"] for one in found["fitsNow"]] == ["Placed"]
     assert [one["path"] for one in found["ignored"]] == ["Service/web"]
+
+
+# -- on a cluster ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Lets ``--cluster`` find these objects."""
+
+    def found(*objects: dict[str, Any]) -> None:
+        look = Look([*docs.cluster(), *objects], 1_800_000_000.0, "serving")
+        monkeypatch.setattr(clusters, "look", lambda source: look)
+
+    return found
+
+
+def job(name: str = "train", scheduler: str | None = None, queue: str | None = None, **spec: Any) -> dict[str, Any]:
+    doc = docs.job(name, topology_required="rack")
+    doc["metadata"]["labels"] = {} if queue is None else {"phalanx.dev/queue": queue}
+    doc["spec"].update(spec)
+    if scheduler is not None:
+        doc["spec"]["template"]["spec"]["schedulerName"] = scheduler
+    return doc
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "said"),
+    [
+        (None, "its pod template names no scheduler, and default-scheduler starts its pods"),
+        ("phalnx", "its pod template says schedulerName: phalnx"),
+    ],
+)
+def test_who_is_not_handed_over_is_told_so_and_fits_all_the_same(
+    scheduler: str | None, said: str, write, on_cluster, capsys: Captured
+) -> None:
+    on_cluster()
+    file = write(job(scheduler=scheduler))
+    assert check("-f", file, "--cluster") == 0
+    out = capsys.readouterr().out
+    ways = "write schedulerName: phalanx in its pod template, or suspend: true and label phalanx.dev/queue"
+    assert "Job serving/train: yes: " in out
+    assert f"WARNINGS\n  Job serving/train: nobody hands it to Phalanx: {said}; {ways}\n" in out
+    assert check("-f", file, "--cluster", "-o", "json") == 0
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert (warning["object"], warning["value"], warning["allowed"]) == ("Job serving/train", scheduler, ["phalanx"])
+
+
+@pytest.mark.parametrize(
+    "doc",
+    [job(scheduler="phalanx"), job(queue="default", suspend=True), docs.gang()],
+    ids=["named", "suspended", "gang"],
+)
+def test_who_is_handed_over_is_not_warned(doc: dict[str, Any], write, on_cluster, capsys: Captured) -> None:
+    on_cluster()
+    assert check("-f", write(doc), "--cluster", "-o", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["warnings"] == [] and [one["status"] for one in found["fitsNow"]] == ["Placed"]
+
+
+def test_a_gang_whose_pods_name_another_scheduler_is_warned(write, on_cluster, capsys: Captured) -> None:
+    on_cluster()
+    gang = docs.gang()
+    del gang["spec"]["podGroups"][0]["template"]
+    made = job("web", scheduler="phalnx")
+    made["metadata"]["annotations"] = {}
+    made["spec"]["template"]["metadata"] = {"labels": {"phalanx.dev/gang": "llm", "phalanx.dev/group": "workers"}}
+    assert check("-f", write(gang, made), "--cluster", "-o", "json") == 0
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert (warning["object"], warning["value"]) == ("Gang serving/llm", "phalnx")
+
+
+def test_the_schedulers_own_file_says_which_names_are_ours(write, on_cluster, capsys: Captured) -> None:
+    on_cluster()
+    own = {"apiVersion": "phalanx.dev/v1alpha1", "kind": "Configuration", "schedulerNames": ["hoplite"]}
+    config = write(own, name="config.yaml")
+    file = write(job(scheduler="hoplite"))
+    assert check("-f", file, "--cluster", "--configuration", config, "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
+def test_a_bare_pod_and_a_namespace_that_is_left_alone_are_warned_in_their_own_words(
+    write, on_cluster, capsys: Captured
+) -> None:
+    on_cluster()
+    alone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "solo"}, **docs.template()}
+    own = {"apiVersion": "phalanx.dev/v1alpha1", "kind": "Configuration", "namespaces": ["elsewhere"]}
+    config = write(own, name="config.yaml")
+    assert check("-f", write(alone), "--cluster") == 0
+    assert "Pod serving/solo: nobody hands it to Phalanx: its spec names no scheduler" in capsys.readouterr().out
+    assert check("-f", write(job(scheduler="phalanx")), "--cluster", "--configuration", config) == 0
+    assert "Job serving/train: nobody hands it to Phalanx: its namespace is not ours" in capsys.readouterr().out
+
+
+def test_a_queue_that_the_cluster_does_not_have_lets_nobody_start(write, on_cluster, capsys: Captured) -> None:
+    on_cluster()
+    assert check("-f", write(job(scheduler="phalanx", queue="nope")), "--cluster") == 3
+    out = capsys.readouterr().out
+    assert "Job serving/train: no: " in out and 'queue "nope" is not there' in out
+
+
+def test_a_queue_that_is_full_on_the_cluster_lets_nobody_start(write, on_cluster, capsys: Captured) -> None:
+    spec = {"quota": [{"resources": [{"name": docs.GPU, "nominal": 8}]}]}
+    on_cluster({"apiVersion": "phalanx.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "team"}, "spec": spec})
+    assert check("-f", write(job(scheduler="phalanx", queue="team")), "--cluster", "-o", "json") == 3
+    (found,) = json.loads(capsys.readouterr().out)["fitsNow"]
+    assert found["reason"]["type"] == "OverQuota"
+
+
+def test_a_document_copied_from_a_cluster_is_asked_about_anew(write, on_cluster, capsys: Captured) -> None:
+    on_cluster()
+    doc = job(scheduler="phalanx")
+    doc["metadata"]["uid"] = "of another life"
+    assert check("-f", write(doc), "--cluster") == 0
+    assert "Job serving/train: yes: " in capsys.readouterr().out
+
+
+def test_one_that_is_over_on_the_cluster_is_asked_about_as_if_it_were_new(write, on_cluster, capsys: Captured) -> None:
+    ended = [pod("llm", i, "b1-r1-1", 4) for i in range(2)]
+    for one in ended:
+        one["status"] = {"phase": "Succeeded"}
+    on_cluster(living(docs.gang()), *ended)
+    assert check("-f", write(docs.gang()), "--cluster") == 0
+    assert "Gang serving/llm: yes: 2 pods on 2 nodes in rack b1/r1" in capsys.readouterr().out
+
+
+def test_who_waits_on_the_cluster_already_goes_first(write, on_cluster, capsys: Captured) -> None:
+    """Four racks of two nodes: three are taken, one gang waits for its turn to start in the last, and the one asked
+    about comes after it."""
+    first = [living(docs.gang(name)) for name in ("a", "b", "c")]
+    running = [
+        pod(gang, i, f"{rack}-{i + 1}")
+        for gang, rack in (("a", "b1-r1"), ("b", "b1-r2"), ("c", "b2-r1"))
+        for i in (0, 1)
+    ]
+    on_cluster(*first, living(docs.gang("next")), *running, pod("next", 0), pod("next", 1))
+    assert check("-f", write(docs.gang("late")), "--cluster") == 3
+    assert "Gang serving/late: no: " in capsys.readouterr().out

@@ -9,14 +9,13 @@ import pytest
 import yaml
 
 from phalanx.cli import main
+from tests.cli.living import MADE, SAVED, living, pod, snapshot
 from tests.cluster import docs
 from tests.cluster.docs import Doc
 
 Captured = pytest.CaptureFixture[str]
 Write = Callable[..., str]
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SAVED = "2026-11-16T09:00:00Z"
-MADE = "2026-11-16T08:00:00Z"
 
 
 def run(*tokens: str) -> int:
@@ -33,35 +32,6 @@ def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-
-
-# -- objects as a cluster has them -------------------------------------------------------------------------------
-
-
-def living(doc: Doc, **status: Any) -> Doc:
-    """An object that was applied an hour before the snapshot."""
-    name = doc["metadata"]["name"]
-    about = {**doc["metadata"], "uid": f"uid-{name}", "creationTimestamp": MADE, "generation": 1}
-    return {**doc, "metadata": about, **({"status": status} if status else {})}
-
-
-def pod(gang: str, number: int, node: str = "", gpus: int = 8) -> Doc:
-    """A pod of a Gang; on a node it is ready."""
-    ready = [{"type": "Ready", "status": "True"}] if node else []
-    return {
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {
-            "name": f"{gang}-{number}", "namespace": "serving", "uid": f"uid-{gang}-{number}",
-            "creationTimestamp": MADE, "labels": {"phalanx.dev/gang": gang, "phalanx.dev/group": "workers"},
-        },
-        "spec": {"schedulerName": "phalanx", **({"nodeName": node} if node else {}), **docs.template(gpus)["spec"]},
-        "status": {"phase": "Running" if node else "Pending", "conditions": ready},
-    }  # fmt: skip
-
-
-def snapshot(*objects: Doc) -> Doc:
-    kept = {"metadata": {"annotations": {"phalanx.dev/saved-at": SAVED}}}
-    return {"apiVersion": "v1", "kind": "List", **kept, "items": list(objects)}
 
 
 @pytest.fixture
@@ -123,6 +93,51 @@ def test_a_gang_goes_by_several_names(name: str, cluster: str, capsys: Captured)
     assert run("explain", "-f", cluster, name, "-o", "name") == 3
 
 
+def test_a_wrong_gang_is_found_by_one_of_its_pods(write: Write, capsys: Captured) -> None:
+    wrong = living(docs.gang("odd", docs.workers(2, required="rak"), queue="team"))
+    file = write(snapshot(*docs.cluster(), wrong, pod("odd", 0), living(docs.gang()), pod("llm", 0)))
+    assert run("explain", "-f", file, "pod/odd-0") == 4
+    assert "Gang serving/odd: Invalid" in capsys.readouterr().out
+    assert run("explain", "-f", file, "pod/odd-0", "-n", "elsewhere") == 1
+    assert run("explain", "-f", file, "pod/llm-0") == 3
+
+
+def test_a_wrong_job_is_found_by_a_pod_that_its_child_made(write: Write, capsys: Captured) -> None:
+    marks = {"phalanx.dev/topology-required": "rak"}
+    owner = living({**docs.job("train"), "metadata": {"name": "train", "namespace": "serving", "annotations": marks}})
+    made = pod("train", 0)
+    made["metadata"]["labels"] = {}
+    about = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-train", "controller": True}
+    made["metadata"]["ownerReferences"] = [about]
+    file = write(snapshot(*docs.cluster(), owner, made))
+    assert run("explain", "-f", file, "pod/train-0", "-o", "name") == 4
+    assert capsys.readouterr().out == "job/train\n"
+
+
+def test_a_wrong_gang_has_the_same_keys_for_programs_as_any_other(write: Write, capsys: Captured) -> None:
+    said = {"type": "Scheduled", "status": "False", "reason": "Invalid", "message": "what it was before"}
+    wrong = living(docs.gang("odd", docs.workers(2, required="rak"), queue="team"), conditions=[said])
+    file = write(snapshot(*docs.cluster(), queue_doc("team", 8), wrong, living(docs.gang())))
+    assert run("explain", "-f", file, "llm", "-o", "json") == 3
+    good = printed(capsys)["decisions"][0]
+    assert run("explain", "-f", file, "odd", "-o", "json") == 4
+    found = printed(capsys)["decisions"][0]
+    assert {"state", "queue", "schedulerSays"} <= found.keys() & good.keys()
+    assert (found["state"], found["queue"], found["schedulerSays"]) == ("Invalid", "team", "what it was before")
+
+
+def test_a_name_that_stands_for_nothing_is_looked_for_in_the_cluster_or_among_the_files(
+    write: Write, capsys: Captured
+) -> None:
+    gang = docs.gang(priorityClassName="high")
+    file = write(snapshot(*docs.cluster(), living(gang), pod("llm", 0), pod("llm", 1)))
+    assert run("explain", "-f", file, "llm", "-o", "json") == 0
+    (warning,) = printed(capsys)["decisions"][0]["warnings"]
+    assert "PriorityClass 'high' is not in the cluster" in warning["message"]
+    assert run("place", "-f", write(*docs.cluster(), gang)) == 0
+    assert "PriorityClass 'high' is not among the given objects" in capsys.readouterr().err
+
+
 def test_a_name_that_is_not_there_is_1_with_what_was_meant(cluster: str, capsys: Captured) -> None:
     assert run("explain", "-f", cluster, "bigg") == 1
     assert "Did you mean serving/big?" in capsys.readouterr().err
@@ -149,6 +164,56 @@ def test_what_the_scheduler_wrote_is_told_where_it_differs(write: Write, capsys:
     file = write(snapshot(*docs.cluster(), gang, *(pod("big", i) for i in range(3))))
     assert run("explain", "-f", file, "big") == 3
     assert "the scheduler says" not in capsys.readouterr().out
+
+
+def test_what_the_scheduler_wrote_of_the_same_reason_is_not_repeated(write: Write, capsys: Captured) -> None:
+    """Neither with what would help behind it, as it stands on a Gang, nor cut short, as on a pod."""
+    gang, pods = living(docs.gang("big", docs.workers(3))), [pod("big", i) for i in range(3)]
+    assert run("explain", "-f", write(snapshot(*docs.cluster(), gang, *pods)), "big", "-o", "json") == 3
+    line = printed(capsys)["decisions"][0]["message"]
+    assert ". Block " in line
+    for own, ofpod in (line, ""), ("", f"Gang big: {line[:40]}..."):
+        conditions = {"conditions": [{"type": "Scheduled", "status": "False", "message": own}]}
+        pods[0]["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "message": ofpod}]
+        assert run("explain", "-f", write(snapshot(*docs.cluster(), {**gang, "status": conditions}, *pods)), "big") == 3
+        assert "the scheduler says" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def growing(write: Write) -> str:
+    """``llm`` runs in b1/r1 with two of at least one pod; a third came, and its rack is full."""
+    gang = living(docs.gang("llm", docs.workers(3, minCount=1)))
+    pods = [pod("llm", 0, "b1-r1-1"), pod("llm", 1, "b1-r1-2"), pod("llm", 2)]
+    return write(snapshot(*docs.cluster(), gang, *pods), name="growing.yaml")
+
+
+def test_pods_that_wait_while_their_gang_runs_are_told_with_their_reason(growing: str, capsys: Captured) -> None:
+    # M-025
+    assert run("explain", "-f", growing, "llm") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Gang serving/llm: Running, 2 of 3 pods bound, 2 ready" in out
+    assert 'WAITS 1 pod: group "workers" needs 1 pod' in out
+    assert run("explain", "-f", growing, "llm", "-o", "json") == 0
+    found = printed(capsys)["decisions"][0]
+    assert (found["state"], found["lack"]["group"], found["lack"]["needed"]) == ("Running", "workers", 1)
+
+
+def test_pods_that_wait_behind_their_gates_are_told_of_as_well(write: Write, capsys: Captured) -> None:
+    gang = living(docs.gang("llm", docs.workers(3, minCount=1), enforcement="Gate"))
+    pods = [pod("llm", 0, "b1-r1-1"), pod("llm", 1, "b1-r1-2"), pod("llm", 2)]
+    for one in pods:
+        del one["spec"]["schedulerName"]
+        if "nodeName" in one["spec"]:
+            one["metadata"]["annotations"] = {"phalanx.dev/pinned": "", "phalanx.dev/node": one["spec"]["nodeName"]}
+        else:
+            one["spec"]["schedulingGates"] = [{"name": "phalanx.dev/topology"}]
+    assert run("explain", "-f", write(snapshot(*docs.cluster(), gang, *pods)), "llm") == 0
+    assert "WAITS     1 pod: " in capsys.readouterr().out
+
+
+def test_nobody_is_late_where_all_have_their_places(cluster: str, capsys: Captured) -> None:
+    assert run("explain", "-f", cluster, "llm", "-o", "json") == 0
+    assert printed(capsys)["decisions"][0]["lack"] is None
 
 
 EXPLAINED = [path for path in sorted(EXAMPLES.iterdir()) if path.is_dir() and path.name != "01-required-rack"]
@@ -222,6 +287,35 @@ def test_when_nobody_waits_it_says_so(write: Write, capsys: Captured) -> None:
     assert "nobody waits" in capsys.readouterr().out
 
 
+def test_a_gang_that_runs_while_pods_of_it_wait_is_listed_as_waiting(growing: str, capsys: Captured) -> None:
+    # M-025
+    assert run("queue", "-f", growing) == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines()]
+    assert "nobody waits" not in out and "Running, without 1 pod: group" in out
+    assert ["-", "default", "serving/llm", "3/3", "1h"] in [row[:5] for row in rows]
+    assert run("queue", "-f", growing, "-o", "json") == 0
+    (found,) = printed(capsys)["waiting"]
+    assert (found["state"], found["position"], found["late"]) == ("Running", None, 1)
+    assert found["reason"] is not None
+
+
+def test_who_is_wrong_is_listed_in_the_queue_it_would_wait_in(write: Write, capsys: Captured) -> None:
+    wrong = living(docs.gang("odd", docs.workers(2, required="rak"), queue="team"))
+    file = write(snapshot(*docs.cluster(), queue_doc("team", 8), wrong))
+    assert run("queue", "-f", file) == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines()]
+    assert "nobody waits" in out and ["QUEUE", "INVALID", "SINCE"] in rows
+    assert ["team", "serving/odd", "1h"] in rows and "'rak'" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert run("queue", "-f", file, "-o", "json") == 0
+    (found,) = printed(capsys)["invalid"]
+    assert (found["name"], found["queue"], found["since"], found["state"]) == ("odd", "team", MADE, "Invalid")
+    assert run("queue", "-f", file, "-n", "elsewhere") == 0
+    assert "odd" not in capsys.readouterr().out
+
+
 # -- get ---------------------------------------------------------------------------------------------------------
 
 
@@ -232,7 +326,7 @@ def test_gangs_are_listed_with_how_far_they_are(cluster: str, capsys: Captured) 
     assert rows[0] == ["GANG", "QUEUE", "STATE", "PODS", "DOMAIN", "AGE"]
     assert ["serving/llm", "default", "Running", "2/2", "b1/r1", "1h"] in rows
     assert ["serving/big", "default", "TooLarge", "0/3", "-", "1h"] in rows
-    assert ["serving/odd", "-", "Invalid", "-", "-", "-"] in rows
+    assert ["serving/odd", "default", "Invalid", "-", "-", "1h"] in rows
 
 
 def test_gangs_can_be_listed_for_programs(cluster: str, capsys: Captured) -> None:
@@ -240,6 +334,7 @@ def test_gangs_can_be_listed_for_programs(cluster: str, capsys: Captured) -> Non
     found = {one["name"]: one for one in printed(capsys)["gangs"]}
     assert found["llm"]["pods"] == {"wanted": 2, "seen": 2, "bound": 2, "ready": 2}
     assert found["llm"]["domain"] == ["b1", "r1"] and found["llm"]["since"] == MADE
+    assert found["odd"].keys() == found["llm"].keys() and found["odd"]["since"] == MADE
     assert run("get", "-f", cluster, "-o", "yaml") == 0
     assert {one["name"]: one for one in yaml.safe_load(capsys.readouterr().out)["gangs"]} == found
     assert run("get", "-f", cluster, "-o", "name") == 0
@@ -266,6 +361,34 @@ def test_a_running_gang_of_a_snapshot_is_drawn_where_it_is(cluster: str, capsys:
     assert run("tree", "-f", cluster, "llm") == 0
     out = capsys.readouterr().out
     assert "b1-r1-1 AAAAAAAA" in out and "A workers: 2 pods in b1/r1" in out
+
+
+@pytest.mark.parametrize("name", ["llm", "gang/llm", "big", "odd", "pod/llm-0"])
+def test_the_tree_finds_a_gang_of_another_namespace_no_sooner_than_explain_does(
+    name: str, cluster: str, capsys: Captured
+) -> None:
+    """A gang that runs is never planned anew because it was looked for in the wrong place."""
+    assert run("explain", name, "-f", cluster, "-n", "elsewhere") == 1
+    told = capsys.readouterr()
+    assert run("tree", name, "-f", cluster, "-n", "elsewhere") == 1
+    assert capsys.readouterr() == told and "there is no workload" in told.err
+
+
+def test_a_gang_of_another_namespace_is_drawn_where_it_is_named_with_it(cluster: str, capsys: Captured) -> None:
+    assert run("tree", "serving/llm", "-f", cluster, "-n", "elsewhere") == 0
+    assert "b1-r1-1 AAAAAAAA" in capsys.readouterr().out
+
+
+def test_a_wrong_gang_of_a_cluster_is_explained_instead_of_drawn(cluster: str, capsys: Captured) -> None:
+    assert run("explain", "odd", "-f", cluster) == 4
+    told = capsys.readouterr().out
+    assert run("tree", "odd", "-f", cluster) == 4
+    assert capsys.readouterr().out == told
+
+
+def test_a_workload_of_another_scheduler_is_not_planned_by_drawing_it(cluster: str, capsys: Captured) -> None:
+    assert run("tree", "job/foreign", "-f", cluster) == 1
+    assert "not handed to phalanx" in capsys.readouterr().err
 
 
 # -- snapshot ----------------------------------------------------------------------------------------------------
@@ -367,6 +490,27 @@ def test_a_cluster_that_does_not_answer_is_1(nobody: None, write: Write, capsys:
     assert "cannot reach http://127.0.0.1:1" in capsys.readouterr().err
     assert run("get", "--kubeconfig", config, "--context", "other") == 1
     assert "'other' is not among the contexts: c" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["get", "run"])
+def test_a_kubeconfig_that_cannot_be_used_is_1_whichever_command_is_told_of_it(
+    command: str, nobody: None, write: Write, tmp_path: Path, capsys: Captured
+) -> None:
+    config = write({"clusters": [], "contexts": [], "current-context": "gone"}, name="config")
+    for tokens in (("--kubeconfig", str(tmp_path / "none")), ("--kubeconfig", config), ()):
+        assert run(command, *tokens) == 1
+        out, err = capsys.readouterr()
+        assert not out and err.startswith("error: ") and "--kubeconfig" in err
+
+
+@pytest.mark.parametrize("command", ["get", "run"])
+def test_a_configuration_that_cannot_be_used_is_the_same_to_every_command(
+    command: str, nobody: None, write: Write, tmp_path: Path, capsys: Captured
+) -> None:
+    objects = ("-f", write(*docs.cluster(), name="all.yaml")) if command == "get" else ()
+    assert run(command, *objects, "--configuration", write({"kind": "Nope"}, name="config.yaml")) == 2
+    assert run(command, *objects, "--configuration", str(tmp_path / "none.yaml")) == 1
+    assert "no such file" in capsys.readouterr().err
 
 
 def test_files_and_a_cluster_at_once_are_wrong_usage(cluster: str, capsys: Captured) -> None:

@@ -20,7 +20,7 @@ from phalanx.model.topology import LEVELS_MAX
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MAY_CHANGE = {
     "suspend", "queue", "scheduleTimeoutSeconds", "readyTimeoutSeconds", "recoveryTimeoutSeconds",
-    "expectedDurationSeconds", "priorityClassName", "podGroups",
+    "priorityClassName", "podGroups",
 }  # fmt: skip
 
 Schema = dict[str, Any]

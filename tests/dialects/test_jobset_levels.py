@@ -125,7 +125,7 @@ def test_a_domain_per_job_is_kept_and_what_is_not_is_said(where: str) -> None:
     (only,) = notes(doc)
     path = "" if where == "jobset" else f"{JOBS}[0].template."
     assert only.path == f"{path}metadata.annotations['{EXCLUSIVE}']"
-    assert "no other workload or replicated job is in it is not enforced" in only.message
+    assert "pods of other Jobs of JobSets are kept out of it, those of other workloads are not" in only.message
 
 
 def test_jobs_that_start_together_keep_apart() -> None:
@@ -136,16 +136,19 @@ def test_jobs_that_start_together_keep_apart() -> None:
 
 
 @pytest.mark.parametrize("mode", ["ReplicatedGang", "Off"])
-def test_jobs_that_start_on_their_own_may_meet_and_that_is_said(mode: str) -> None:
+def test_jobs_that_start_on_their_own_keep_apart_too(mode: str) -> None:
     doc = jobset(rj("a", 2, 4, each={EXCLUSIVE: "topology/rack", MODE: mode}))
     assert group(doc, "a[1]").required == RACK
-    assert ["nobody else" in note.message for note in notes(doc)] == [True]
+    assert ["kept out" in note.message for note in notes(doc)] == [True]
+    assert place(doc, 9, 3) == {"a[0]": ("Placed", 4), "a[1]": ("Waiting", 0) if mode != "Off" else ("Placed", 3)}
 
 
-def test_our_wish_goes_before_a_domain_per_job() -> None:
+def test_another_level_for_each_job_beside_a_domain_per_job_is_refused() -> None:
+    """JobSet's webhook holds the pods of a Job in the domain of its own level, whatever we were asked for."""
     doc = jobset(rj("a", each={EXCLUSIVE: "topology/rack", REQUIRED: "block"}), annotations={MODE: "Gang"})
-    assert group(doc, "a[0]").required == BLOCK
-    assert len(notes(doc)) == 1
+    found = problem(doc)
+    assert found.path == f"{JOBS}[0].template.metadata.annotations['{EXCLUSIVE}']"
+    assert f"{JOBS}[0].template.metadata.annotations['{REQUIRED}']" in found.message
     both = jobset(rj("a", each={EXCLUSIVE: "topology/block", PREFERRED: "rack"}), annotations={MODE: "Gang"})
     assert (group(both, "a[0]").required, group(both, "a[0]").preferred) == (BLOCK, RACK)
 

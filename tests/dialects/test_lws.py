@@ -302,7 +302,7 @@ def test_an_exclusive_topology_holds_each_replica_and_says_what_it_does_not() ->
     assert [one.root.required for one in requests(doc)] == [RACK, RACK]
     (only,) = notes(doc)
     assert only.path == f"metadata.annotations['{EXCLUSIVE}']"
-    assert "not alone: other replicas of the set may be there too" in only.message
+    assert "pods of other replicas are kept out of it, those of other workloads are not" in only.message
     whole = request(both({EXCLUSIVE: "topology/rack", REQUIRED: "block", MODE: "Gang"}))
     assert [group.required for group in whole.root.groups()] == [BLOCK, RACK, RACK]
     nested = groups(both({EXCLUSIVE: "topology/rack", REQUIRED: "zone"}, {REQUIRED: "host"}))

@@ -18,7 +18,7 @@ from phalanx.model.request import Group, PodSet, Ranks, Request, Slice, Spread
 from phalanx.model.resources import NANO, Resources
 from phalanx.model.rules import Rules
 from phalanx.model.sketch import GPU
-from tests.engine.casting import BLOCK, RACK, domains, member, members, nodes_of, see, state_of
+from tests.engine.casting import BLOCK, RACK, domains, free, member, members, nodes_of, see, state_of
 from tests.engine.stage import ONE, Stage, gang
 
 
@@ -147,6 +147,56 @@ def test_where_no_late_pod_fits_the_decision_says_why() -> None:
     assert isinstance(decision, Waiting) and decision.reason.type is Why.NO_ROOM
 
 
+# -- where late pods wait for each other -------------------------------------------------------------------------
+
+TOGETHER = Rules(on_failure="None", recovery=300)
+
+
+def test_a_late_pod_starts_when_its_set_is_all_there_where_the_rule_says_so() -> None:  # W-153
+    stage = Stage("b1: r1=8")
+    request = gang(count=3, least=2, rules=TOGETHER)
+    started(stage, request, w=2)
+    assert len(grown(stage, request, *late(request, "w", 2))) == 1
+
+
+def test_late_pods_wait_until_their_set_is_all_there_where_the_rule_says_so() -> None:  # W-153
+    stage = Stage("b1: r1=8")
+    request = gang(count=4, least=2, rules=TOGETHER)
+    started(stage, request, w=2)
+    assert grown(stage, request, *late(request, "w", 2)) == []
+    assert free(stage)["b1-r1-1"] == 6  # nothing is kept for it either
+    assert len(grown(stage, request, *late(request, "w", 3))) == 2
+
+
+def test_a_set_that_is_not_all_there_does_not_hold_back_another_one() -> None:  # W-153
+    stage = Stage("b1: r1=8")
+    request = replace(several(pods("a", 3, 1), pods("b", 2, 1)), rules=TOGETHER)
+    started(stage, request, a=1, b=1)
+    bound = grown(stage, request, *late(request, "a", 1), *late(request, "b", 1))
+    assert [bind.key.name for bind in bound] == ["g--b-1"]
+
+
+def test_a_replacement_that_comes_after_its_place_was_given_up_starts_when_its_set_is_all_there() -> None:  # W-153
+    stage = Stage("b1: r1=8")
+    request = gang(count=4, least=2, rules=TOGETHER)
+    started(stage, request, w=4)
+    for pod in list(stage.pods.values())[:2]:
+        stage.lose(pod)
+    stage.after(301)
+    assert grown(stage, request, member(request, "w", 0, life=1)) == []
+    assert len(grown(stage, request, member(request, "w", 1, life=1))) == 2
+
+
+def test_what_a_gang_that_is_found_half_lacks_does_not_wait_for_the_whole_set() -> None:  # W-153, X-40
+    stage = Stage("b1: r1=8")
+    request = gang(count=4, least=3, rules=TOGETHER)
+    stage.step(GangSeen(request, 0))
+    first, *others = members(request, w=3)
+    see(stage, replace(first, running=replace(first.running, node="b1-r1-1")), *others)
+    stage.carry_out()
+    assert len(running(stage, request)) == 3
+
+
 # -- what was lost, and the minimum ------------------------------------------------------------------------------
 
 
@@ -223,6 +273,116 @@ def test_of_groups_that_are_not_needed_the_one_that_fits_starts_whole() -> None:
     started(stage, request, a=2)
     grown(stage, request, *late(request, "b", 0, 1), *late(request, "c", 0, 1))
     assert [len(running(stage, request, name)) for name in ("a", "b", "c")] == [2, 2, 0]
+
+
+# -- members that have not begun ---------------------------------------------------------------------------------
+
+
+def two_of(name: str, **more: object) -> Group:
+    """A group of two pods that start together."""
+    return Group(name, (pods(name, 2, 2),), **more)  # type: ignore[arg-type]
+
+
+BEGUN_LATE = {
+    "of groups of which one is enough": several(two_of("x"), two_of("y"), min_members=1),
+    "of sets of which one is enough": several(pods("x", 2, 2), pods("y", 2, 2), min_members=1),
+    "of a group inside that waits for nobody": several(
+        Group("w", (two_of("x"), two_of("y")), min_members=0), pods("lead", 1, 0)
+    ),
+}
+
+
+@pytest.mark.parametrize("request_", BEGUN_LATE.values(), ids=BEGUN_LATE)
+def test_a_group_that_has_not_begun_waits_until_it_can_begin_whole(request_: Request) -> None:  # W-133, M-022
+    stage = Stage("b1: r1=8")
+    started(stage, request_, x=2)
+    assert grown(stage, request_, *late(request_, "y", 0)) == []
+    assert free(stage)["b1-r1-1"] == 6  # nothing is kept for it either
+    assert len(grown(stage, request_, *late(request_, "y", 1))) == 2
+    assert state_of(stage, request_) is State.RUNNING
+
+
+def test_a_group_that_comes_with_the_start_and_is_not_all_there_waits() -> None:
+    stage = Stage("b1: r1=8")
+    request = BEGUN_LATE["of groups of which one is enough"]
+    started(stage, request, x=2, y=1)
+    assert (len(running(stage, request, "x")), running(stage, request, "y")) == (2, [])
+
+
+def test_a_group_of_groups_begins_with_as_many_of_them_as_it_needs() -> None:
+    stage = Stage("b1: r1=8")
+    inner = Group("w", (two_of("x"), two_of("y"), two_of("z")), min_members=2)
+    request = several(pods("a", 1, 1), inner, min_members=1)
+    started(stage, request, a=1)
+    assert grown(stage, request, *late(request, "x", 0, 1), *late(request, "y", 0)) == []
+    assert len(grown(stage, request, *late(request, "y", 1))) == 4
+    assert grown(stage, request, *late(request, "z", 0)) == []
+    assert len(grown(stage, request, *late(request, "z", 1))) == 2
+
+
+def test_a_group_of_groups_begins_with_none_where_there_is_room_for_fewer_than_it_needs() -> None:
+    stage = Stage("b1: r1=4")
+    inner = Group("w", (two_of("x"), two_of("y"), two_of("z")), min_members=2)
+    request = several(pods("a", 1, 1), inner, min_members=1)
+    started(stage, request, a=1)
+    assert grown(stage, request, *late(request, "x", 0, 1), *late(request, "y", 0, 1)) == []
+    assert free(stage)["b1-r1-1"] == 3
+
+
+def test_a_group_of_groups_begins_with_none_where_there_is_quota_for_fewer_than_it_needs() -> None:
+    stage = Stage("b1: r1=8")
+    allowed(stage, 4)
+    inner = Group("w", (two_of("x"), two_of("y"), two_of("z")), min_members=2)
+    request = replace(several(pods("a", 1, 1), inner, min_members=1), queue="q")
+    started(stage, request, a=1)
+    assert grown(stage, request, *late(request, "x", 0, 1), *late(request, "y", 0, 1)) == []
+    allowed(stage, 5)
+    assert len(running(stage, request)) == 5
+
+
+def test_a_group_begins_whole_though_its_places_are_found_one_by_one() -> None:
+    stage = Stage("b1: r1=1,1 r2=1 r3=1")
+    request = several(two_of("x"), two_of("y"), min_members=1, spread=Spread(RACK, max_per_domain=1))
+    started(stage, request, x=2)
+    assert grown(stage, request, *late(request, "y", 0, 1)) == []  # one rack is left, and they are two
+    assert sum(free(stage).values()) == 2
+    stage.step(NodeSeen(replace(stage.nodes["b1-r1-1"], name="more", labels=in_rack(stage, "r4"))))
+    stage.carry_out()
+    assert len(running(stage, request, "y")) == 2
+
+
+def in_rack(stage: Stage, rack: str) -> dict[str, str]:
+    return {**stage.nodes["b1-r1-1"].labels, "topology/rack": rack}
+
+
+def test_after_a_group_has_begun_its_pods_come_one_by_one() -> None:
+    stage = Stage("b1: r1=8")
+    request = several(two_of("x"), Group("y", (pods("y", 4, 2),)), min_members=1)
+    started(stage, request, x=2, y=2)
+    assert len(grown(stage, request, *late(request, "y", 2))) == 1
+    stage.lose(next(pod for pod in stage.pods.values() if pod.pod_set == "y" and pod.rank == 0))
+    assert len(grown(stage, request, member(request, "y", 0, life=1))) == 1
+
+
+def test_a_group_that_gave_all_its_places_up_begins_whole_again() -> None:
+    stage = Stage("b1: r1=8")
+    request = several(two_of("x"), two_of("y"), min_members=1)
+    request = replace(request, rules=Rules(recovery=300))
+    started(stage, request, x=2, y=2)
+    for pod in [pod for pod in stage.pods.values() if pod.pod_set == "y"]:
+        stage.lose(pod)
+    stage.after(301)
+    assert grown(stage, request, member(request, "y", 0, life=1)) == []
+    assert len(grown(stage, request, member(request, "y", 1, life=1))) == 2
+
+
+def test_of_a_gang_that_is_found_half_a_group_that_lacks_pods_does_not_begin() -> None:
+    stage = Stage("b1: r1=8")
+    request = several(two_of("x"), two_of("y"))
+    found_on(stage, request, x="b1-r1-1 b1-r1-1")
+    assert grown(stage, request, *late(request, "y", 0)) == []
+    assert len(grown(stage, request, *late(request, "y", 1))) == 2
+    assert state_of(stage, request) is State.RUNNING
 
 
 # -- ranks, slices, spread ---------------------------------------------------------------------------------------
@@ -400,3 +560,41 @@ def test_late_pods_that_do_not_fit_keep_their_gates() -> None:  # W-159
     lifted = [effect.key.name for effect in stage.effects[before:] if isinstance(effect, Ungate)]
     assert lifted == ["g--w-2"]
     assert sum(pod.gated for pod in stage.pods.values()) == 2
+
+
+def ahead(stage: Stage, request: Request, **counts: int) -> None:
+    """The gang has places for all of it, and its owner makes so many of its pods."""
+    stage.step(GangSeen(request, stage.now, "RayCluster/default/g"))
+    see(stage, *(replace(pod, gated=True) for pod in members(request, **counts)))
+    stage.carry_out()
+
+
+def test_a_group_whose_places_were_found_ahead_keeps_its_gates_until_it_can_begin_whole() -> None:  # W-159
+    stage = Stage("b1: r1=8")
+    request = replace(several(two_of("x"), two_of("y"), min_members=1), rules=Rules(enforcement="Gate", recovery=300))
+    ahead(stage, request, x=2, y=1)
+    assert (len(running(stage, request, "x")), running(stage, request, "y")) == (2, [])
+    assert free(stage)["b1-r1-1"] == 4  # its places are kept for it
+    see(stage, replace(member(request, "y", 1), gated=True))
+    stage.carry_out()
+    assert len(running(stage, request, "y")) == 2
+
+
+def test_a_group_whose_places_were_found_ahead_gives_them_up_when_it_does_not_come() -> None:
+    stage = Stage("b1: r1=8")
+    request = replace(several(two_of("x"), two_of("y"), min_members=1), rules=Rules(enforcement="Gate", recovery=300))
+    ahead(stage, request, x=2, y=1)
+    stage.after(301)
+    assert free(stage)["b1-r1-1"] == 6
+    see(stage, replace(member(request, "y", 1), gated=True))
+    stage.carry_out()
+    assert len(running(stage, request, "y")) == 2
+
+
+def test_what_was_lost_of_a_group_that_had_begun_comes_back_one_by_one() -> None:  # W-152
+    stage = Stage("b1: r1=8")
+    request = several(two_of("x"), two_of("y"), min_members=1)
+    started(stage, request, x=2, y=2)
+    for pod in [pod for pod in stage.pods.values() if pod.pod_set == "y"]:
+        stage.lose(pod)
+    assert len(grown(stage, request, member(request, "y", 0, life=1))) == 1

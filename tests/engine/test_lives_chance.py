@@ -14,6 +14,7 @@ from phalanx.model.events import (
     Event,
     GangGone,
     GangSeen,
+    GangSpoiled,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -47,9 +48,10 @@ class Fate:
         self.requests = {name: self.request(name) for name in self.owners}
         self.refusing = self.chance.random() < 0.2  # nodes that take nobody
         self.ways: tuple[tuple[Callable[[], list[Event]], int], ...] = (
-            (self.gang_seen, 4), (self.gang_edited, 1), (self.gang_gone, 1), (self.queue_changes, 1),
-            (self.pods_made, 6), (self.pod_changes, 3), (self.pod_gone, 2), (self.pods_share_a_fate, 2),
-            (self.node_changes, 1), (self.done, 4), (self.all_done, 6), (self.time_passes, 4),
+            (self.gang_seen, 4), (self.gang_edited, 1), (self.gang_gone, 1), (self.gang_spoiled, 1),
+            (self.queue_changes, 1), (self.pods_made, 6), (self.pod_changes, 3), (self.pod_gone, 2),
+            (self.pods_share_a_fate, 2), (self.node_changes, 1), (self.done, 4), (self.all_done, 6),
+            (self.time_passes, 4),
         )  # fmt: skip
 
     def live(self, steps: int) -> None:
@@ -109,6 +111,9 @@ class Fate:
 
     def gang_gone(self) -> list[Event]:
         return [GangGone(self.chance.choice(list(self.requests.values())).id)]
+
+    def gang_spoiled(self) -> list[Event]:
+        return [GangSpoiled(self.chance.choice(list(self.requests.values())).id)]
 
     def queue_changes(self) -> list[Event]:
         stopped = self.chance.choice(("None", "None", "None", "Hold", "HoldAndDrain"))

@@ -8,12 +8,13 @@ from phalanx.engine.engine import Engine
 from phalanx.engine.gangs import HOLDING, STARTED
 from phalanx.engine.lifecycle import TABLE, Cause, State
 from phalanx.model.effects import Bind, Evict, Suspend
-from phalanx.model.events import GangSeen, NodeSeen, PodSeen, TopologiesSeen
+from phalanx.model.events import Answer, BindAnswered, GangSeen, NodeSeen, PodSeen, TopologiesSeen
 from phalanx.model.nodes import HostPort
-from phalanx.model.pods import Pod
+from phalanx.model.pods import Pod, PodKey
 from phalanx.model.request import Request
 from phalanx.model.rules import Rules
 from phalanx.place.draft import ROWS_MAX
+from tests.engine.casting import RACK
 from tests.engine.stage import Stage, gang
 
 RESTART = Rules(on_failure="RestartGang")
@@ -190,3 +191,40 @@ def test_pods_of_a_wrong_manifest_may_end(ended: str) -> None:
     assert stage.state() is State.INVALID
     stage.see(replace(elsewhere(stage, pod), phase=ended))
     assert stage.state() is (State.FINISHED if ended == "Succeeded" else State.INVALID)
+
+
+def test_a_gang_whose_pods_do_not_go_though_they_were_told_to_starts_beside_them_after_a_while() -> None:
+    """As on a node that is dead: its kubelet never says that they are gone."""
+    stage = Stage("b1: r1=2 r2=2")
+    request = gang(required=RACK, rules=Rules(recovery=10.0))
+    first, second = stage.run(request)
+    stage.lose(second)
+    stage.after(10.0)
+    assert stage.state() is State.EVICTING
+    stage.see(replace(stage.pods[first.key], leaving=True))
+    again = [replace(first, key=PodKey("default", f"again-{rank}", ""), rank=rank) for rank in (0, 1)]
+    for pod in again:
+        running = replace(pod.running, name=pod.key.name, node="")
+        stage.see(replace(pod, running=running, phase="Pending", ready=False))
+    assert stage.state() is State.EVICTING
+    stage.after(request.rules.schedule)
+    stage.after(stage.engine.settings.backoff_most * 2)
+    stage.carry_out()
+    assert stage.state() is State.RUNNING
+    assert {stage.pods[pod.key].node for pod in again}.isdisjoint({first.node})
+    assert stage.engine.book.audit() == []
+
+
+def test_a_replacement_that_no_node_takes_is_tried_again_soon_while_it_is_missing() -> None:
+    stage = Stage("b1: r1=4")
+    request = gang(rules=Rules(recovery=300.0))
+    first, _ = stage.run(request)
+    stage.lose(first)
+    stage.pod(request, 0, life=1)
+    for _ in range(stage.engine.settings.bind_tries):
+        (bind,) = binds(stage)
+        stage.step(BindAnswered(bind.key, bind.node, Answer.REFUSED))
+    assert stage.state() is State.DEGRADED
+    assert not binds(stage)
+    stage.after(stage.engine.settings.backoff)
+    assert binds(stage)

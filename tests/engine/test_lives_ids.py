@@ -63,3 +63,33 @@ def test_a_pod_of_the_same_name_may_come_before_the_first_is_gone() -> None:
     stage.step(PodSeen(again))
     stage.step(PodGone(here.key))
     assert stage.submit(gang("g", 2)) and not binds(stage)
+
+
+def test_a_pod_may_go_over_to_another_gang_in_the_step_in_which_its_own_is_deleted() -> None:
+    """As when a LeaderWorkerSet is deleted before its StatefulSets are."""
+    for name in ("a", "z"):  # before and after the other one, by name
+        stage = Stage("b1: r1=2")
+        pods = stage.run(gang("m"))
+        other = gang(name)
+        over = [PodSeen(replace(pod, gang=other.id)) for pod in pods]
+        stage.step(GangGone("default/m"), GangSeen(other, 0.0), *over)
+        assert stage.state(name) is State.RUNNING and stage.state("m") is None
+
+
+def test_a_pod_of_a_deleted_gang_may_stand_for_itself_in_the_same_step() -> None:
+    stage = Stage("b1: r1=2")
+    pods = stage.run(gang("m"))
+    stage.step(GangGone("default/m"), *(PodSeen(replace(pod, gang="default/later")) for pod in pods))
+    assert stage.state("m") is None
+
+
+def test_pods_that_say_they_have_the_same_rank_may_go_together() -> None:
+    stage = Stage("b1: r1=4")
+    request = gang(count=3, ranked=True)
+    stage.submit(request, pods=0)
+    twins = [replace(stage.pod(request, rank, life), rank=0) for rank, life in ((0, 0), (1, 1), (2, 2))]
+    stage.step(*(PodSeen(one) for one in twins))
+    stage.pods |= {one.key: one for one in twins}
+    stage.carry_out()
+    stage.step(*(PodGone(one.key) for one in twins[:2]))
+    assert stage.engine.book.audit() == []

@@ -38,6 +38,8 @@ def test_who_is_first_in_a_strict_queue_because_of_its_age_is_looked_at_when_it_
     stage.submit(head)
     stage.pod(low, 0)
     assert (reason(stage, "head"), reason(stage, "low")) == (Why.NO_ROOM, Why.BEHIND_OTHERS)
+    waits = stage.engine.book.gangs["default/low"].reason
+    assert waits is not None and waits.ahead == "default/head"
     assert stage.engine.next_at == 100.0
     stage.after(99)
     assert stage.state("low") is State.BINDING

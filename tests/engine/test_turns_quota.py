@@ -9,9 +9,9 @@ from phalanx.engine.lifecycle import State
 from phalanx.model.events import GangSeen, NodeSeen, PodSeen, QueuesSeen, TopologiesSeen
 from phalanx.model.nodes import PodShape
 from phalanx.model.queues import Flavor, Queue, Queues, Quota
-from phalanx.model.reasons import Why
+from phalanx.model.reasons import FullQuota, Reason, Why
 from phalanx.model.request import Group, PodSet, Request
-from phalanx.model.resources import NANO
+from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.sketch import GPU
 from tests.engine.casting import members, see
 from tests.engine.stage import ONE, Stage
@@ -43,6 +43,93 @@ def test_quota_of_a_gang_that_is_forgotten_is_for_others_in_the_same_step() -> N
         stage.now = max(stage.now, stage.engine.next_at)
         stage.step()
     assert stage.state("two") is State.BINDING
+
+
+# -- what is told of it ------------------------------------------------------------------------------------------
+
+
+def told(stage: Stage, name: str) -> Reason:
+    found = stage.engine.book.gangs[f"default/{name}"].reason
+    assert found is not None
+    return found
+
+
+def gpus(queue: str, asked: int, used: int, limit: int, *held_by: str) -> FullQuota:
+    return FullQuota(queue, None, GPU, asked * NANO, used * NANO, limit * NANO, held_by)
+
+
+def test_who_is_over_quota_is_told_the_figures_and_who_holds_most_of_it() -> None:  # K-060
+    stage = Stage("b1: r1=32")
+    queued(stage, limited("q", 12), limited("r", 9))
+    stage.run(in_queue("elsewhere", "r", count=9))
+    for name, count in (("c", 2), ("d", 1), ("a", 2), ("b", 5)):
+        stage.run(in_queue(name, "q", count=count))
+    stage.submit(in_queue("late", "q", count=4))
+    assert told(stage, "late").quotas == (gpus("q", 4, 10, 12, "default/b", "default/a", "default/c"),)
+    assert told(stage, "late").ends_with_others
+
+
+def test_the_queue_above_is_named_where_it_is_that_one() -> None:
+    stage = Stage("b1: r1=32")
+    queued(stage, limited("all", 6), limited("q", 6, parent="all"), Queue("r", parent="all"))
+    stage.run(in_queue("one", "r", count=4))
+    stage.submit(in_queue("two", "q", count=4))
+    assert told(stage, "two").quotas == (gpus("all", 4, 4, 6, "default/one"),)
+
+
+def test_a_quota_that_is_too_small_whoever_leaves_is_told_first() -> None:
+    stage = Stage("b1: r1=32")
+    queued(stage, limited("all", 3), limited("q", 6, parent="all"))
+    stage.run(in_queue("one", "q", count=3))
+    stage.submit(in_queue("two", "q", count=4))
+    full = told(stage, "two").quotas
+    assert [(one.queue, one.is_too_small) for one in full] == [("all", True), ("q", False)]
+    assert not told(stage, "two").ends_with_others
+
+
+def test_who_can_do_without_some_is_told_of_the_least_it_needs() -> None:
+    stage = Stage("b1: r1=32")
+    queued(stage, Queue("q", quotas=(Quota(None, GPU, 5 * NANO), Quota(None, PODS, 5 * NANO))))
+    stage.run(in_queue("one", "q", count=3))
+    few = PodSet("few", 1, 1, PodShape(Resources.of({GPU: 4 * NANO, PODS: NANO})))
+    root = Group("two", (few, PodSet("many", 4, 4, PodShape(Resources.of({PODS: NANO})))), min_members=1)
+    request = Request("Gang", "default", "two", root, "drawn", queue="q")
+    stage.step(GangSeen(request, 0))
+    see(stage, *members(request))  # one needs too many pods, the other one too many GPUs
+    (full,) = told(stage, "two").quotas
+    assert (full.resource, full.asked, full.used, full.limit) == (PODS, 4 * NANO, 3 * NANO, 5 * NANO)
+    assert told(stage, "two").ends_with_others
+
+
+def test_the_figures_are_those_of_the_last_look() -> None:
+    stage = Stage("b1: r1=32")
+    queued(stage, limited("q", 6))
+    (small,) = stage.run(in_queue("small", "q", count=1))
+    stage.run(in_queue("one", "q", count=4))
+    stage.submit(in_queue("two", "q", count=4))
+    assert told(stage, "two").quotas == (gpus("q", 4, 5, 6, "default/one", "default/small"),)
+    stage.succeed(small)
+    assert told(stage, "two").quotas == (gpus("q", 4, 4, 6, "default/one"),)
+
+
+def test_the_flavor_of_what_is_short_is_told() -> None:
+    stage = pooled()
+    queued(stage, FLAVORED, fa=FA)
+    stage.run(in_queue("one", "q", count=2))
+    stage.submit(in_queue("two", "q", count=1))
+    (full,) = told(stage, "two").quotas
+    assert (full.flavor, full.asked, full.used, full.held_by) == ("fa", NANO, 2 * NANO, ("default/one",))
+
+
+def test_of_two_flavors_the_one_that_may_come_free_is_told_first() -> None:
+    stage = pooled()
+    quotas = (Quota("fa", GPU, 3 * NANO), Quota("fb", GPU, 1 * NANO))
+    queued(stage, Queue("q", quotas=quotas), fa=FA, fb=Flavor("fb", (("pool", "b"),)))
+    stage.run(in_queue("one", "q", count=2))
+    stage.submit(in_queue("two", "q", count=2))
+    full = told(stage, "two").quotas
+    assert [(one.flavor, one.is_too_small) for one in full] == [("fa", False), ("fb", True)]
+    assert told(stage, "two").ends_with_others
 
 
 # -- flavors -----------------------------------------------------------------------------------------------------

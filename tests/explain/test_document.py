@@ -7,7 +7,8 @@ from phalanx.engine.decide import decide
 from phalanx.explain import document
 from phalanx.model.decision import Invalid, Placed, Waiting
 from phalanx.model.problems import Problem
-from phalanx.model.reasons import Closed, ClosedQueue, Reason, Why
+from phalanx.model.reasons import Closed, ClosedQueue, FullQuota, Reason, Why
+from phalanx.model.resources import NANO
 from tests.engine.asking import BLOCK, RACK, board, gang, group, pods, workers
 
 
@@ -67,3 +68,18 @@ def test_a_queue_that_is_closed_stands_in_the_reason() -> None:  # K-017
     found = json.loads(json.dumps(document.reason(reason)))
     assert found["queue"] == {"name": "x", "why": "missing", "known": ["a", "b"]}
     assert document.reason(Reason(Why.NO_ROOM, "w", "cluster", 4))["queue"] is None
+
+
+def test_a_quota_that_is_full_stands_in_the_reason_with_its_figures() -> None:
+    full = FullQuota("research", "h100", "memory", 2**36 * NANO, 1536 * 2**20 * NANO, 2**37 * NANO, ("a/b", "a/c"))
+    found = json.loads(json.dumps(document.reason(Reason(Why.OVER_QUOTA, "w", "cluster", 4, quotas=(full,)))))
+    assert found["quotas"] == [
+        {"queue": "research", "flavor": "h100", "resource": "memory", "asked": "64Gi", "used": "1536Mi",
+         "limit": "128Gi", "heldBy": ["a/b", "a/c"]}
+    ]  # fmt: skip
+    assert (found["queue"], found["ahead"], found["causes"]) == (None, None, [])
+
+
+def test_who_is_ahead_stands_in_the_reason() -> None:
+    found = document.reason(Reason(Why.BEHIND_OTHERS, "w", "cluster", 4, ahead="a/b"))
+    assert (found["ahead"], found["quotas"]) == ("a/b", [])

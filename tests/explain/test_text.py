@@ -10,8 +10,9 @@ from phalanx.engine.decide import decide
 from phalanx.explain import text
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem
-from phalanx.model.reasons import Closed, ClosedQueue, Reason, WayOut, Why
+from phalanx.model.reasons import Closed, ClosedQueue, FullQuota, Reason, WayOut, Why
 from phalanx.model.request import Request
+from phalanx.model.resources import NANO
 from tests.engine.asking import BLOCK, RACK, board, gang, group, pods, workers
 from tests.properties.instances import FAMILIES, instance
 
@@ -129,3 +130,47 @@ def test_of_many_queues_a_few_are_named_in_a_sentence() -> None:
     names = tuple(f"q{i}" for i in range(20))
     reason = Reason(Why.OVER_QUOTA, "w", "cluster", 4, queue=ClosedQueue("x", Closed.MISSING, names))
     assert text.cause(reason).endswith("there are: q0, q1, q2, q3, q4, q5, q6, q7 and 12 more")
+
+
+def quota(asked: int, used: int, *held_by: str, flavor: str | None = "h100", limit: int = 64) -> FullQuota:
+    return FullQuota("research", flavor, "nvidia.com/gpu", asked * NANO, used * NANO, limit * NANO, held_by)
+
+
+@pytest.mark.parametrize(
+    ("full", "sentence"),
+    [
+        (
+            quota(8, 60, "team/a", "team/b"),
+            'queue "research" may not take more nvidia.com/gpu (flavor h100): 8 asked for, 60 of 64 in use, '
+            "the most by team/a, team/b",
+        ),
+        (
+            quota(8, 60, flavor=None),
+            'queue "research" may not take more nvidia.com/gpu: 8 asked for, 60 of 64 in use',
+        ),
+        (
+            quota(80, 60, "team/a"),
+            'queue "research" never takes so much nvidia.com/gpu (flavor h100): 80 asked for, 64 is all it has',
+        ),
+        (
+            FullQuota("all", None, "memory", 2**36 * NANO, 2**34 * NANO, 2**36 * NANO),
+            'queue "all" may not take more memory: 64Gi asked for, 16Gi of 64Gi in use',
+        ),
+    ],
+)
+def test_a_quota_that_is_full_is_told_with_its_figures(full: FullQuota, sentence: str) -> None:
+    reason = Reason(Why.OVER_QUOTA, "workers", "cluster", 4, quotas=(full,))
+    assert text.waiting(reason) == f'waiting: group "workers" needs 4 pods; {sentence}.'
+
+
+def test_of_several_quotas_that_are_full_the_page_has_the_others_too() -> None:
+    both = (quota(8, 60), quota(8, 250, flavor=None, limit=256))
+    waiting = Waiting(gang(workers(4)), Reason(Why.OVER_QUOTA, "workers", "cluster", 4, quotas=both), proved=None)
+    page = text.full(waiting)
+    assert "60 of 64 in use" in page and 'ALSO      queue "research" may not take more nvidia.com/gpu: 8' in page
+    assert max(map(len, page.splitlines())) <= 80
+
+
+def test_who_is_ahead_is_named() -> None:
+    reason = Reason(Why.BEHIND_OTHERS, "workers", "cluster", 4, ahead="team/a")
+    assert text.cause(reason).endswith("needs 4 pods; when it was last looked at, team/a was ahead of it in its queue")

@@ -153,6 +153,27 @@ def test_pods_may_come_before_the_gang_they_name(site: Site) -> None:  # W-033, 
         site.until(lambda: is_bound(site, 3), "the gang is bound")
 
 
+def test_who_names_a_gang_that_is_not_there_is_told_so_once(site: Site) -> None:
+    site.nodes("r1=2")
+    site.topology()
+    labels = {"phalanx.dev/gang": "crew", "phalanx.dev/group": "workers"}
+
+    def told(name: str) -> list[str]:
+        return [one["note"] for one in site.events(name) if "names Gang crew" in one["note"]]
+
+    with site.phalanx(only_here(site)):
+        site.apply([job("train", 2, labels=labels), *members("crew", "workers", 2)])
+        site.until(lambda: told("train") and told("crew-workers-0"), "the Job and the first of the pods say it")
+        assert len(site.pods()) == 4 and not site.where()
+        assert len({one["metadata"]["name"] for one in site.read(events(site)) if "names Gang" in one["note"]}) == 2
+        site.apply([gang("crew", workers={"count": 4})])
+        site.until(lambda: is_bound(site, 4), "the gang is bound")
+
+
+def events(site: Site) -> str:
+    return f"apis/events.k8s.io/v1/namespaces/{site.namespace}/events"
+
+
 def test_pods_that_disagree_with_their_gang_are_told_by_name(site: Site) -> None:  # W-103
     site.nodes("r1=2")
     site.topology()
@@ -363,6 +384,28 @@ def test_a_leader_worker_set_is_rolled_out_replica_by_replica(
         site.until(lambda: is_bound(site, 4, "version=new") and len(site.pods()) == 4, "both are replaced")
     for group in ("0", "1"):
         assert len(site.racks(f"leaderworkerset.sigs.k8s.io/group-index={group}")) == 1
+
+
+def test_a_leader_worker_set_that_is_deleted_leaves_the_scheduler_at_work(site: Site) -> None:
+    """It goes before its StatefulSets and their pods do, which are theirs then."""
+    site.nodes("r1=4")
+    groups = {"size": 3, "workerTemplate": template(cpu=2)}
+    serve = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "serve"},
+        "spec": {"replicas": 2, "leaderWorkerTemplate": groups},
+    }
+    with site.phalanx(only_here(site)):
+        for again in range(3):
+            site.apply([serve])
+            site.until(lambda: is_bound(site, 6), "both replicas are bound")
+            site.delete("leaderworkerset", "serve")
+            site.until(lambda: not site.pods(), "all pods are gone")
+            site.apply([job(f"after-{again}", 2)])
+            site.until(lambda: is_bound(site, 2), "the next one starts")
+            site.delete("job", f"after-{again}")
+            site.until(lambda: not site.pods(), "it is gone as well")
 
 
 # -- groups of Kubernetes itself ------------------------------------------------------------------------------------

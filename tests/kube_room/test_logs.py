@@ -172,7 +172,8 @@ def test_for_a_debugger_every_report_is_a_line() -> None:
 
 def test_a_gang_that_loses_pods_is_a_warning() -> None:
     log, stream = gang_log()
-    for state, cause in ((State.RUNNING, Cause.READY), (State.DEGRADED, Cause.LOST), (State.EVICTING, Cause.NO_REPAIR)):
+    left = (State.EVICTING, Cause.RECOVERY_TIMEOUT)
+    for state, cause in ((State.RUNNING, Cause.READY), (State.DEGRADED, Cause.LOST), left):
         log.reported(Report("ml/train", state, cause.name))
     assert [line["level"] for line in told(stream)] == ["info", "warning", "warning"]
 

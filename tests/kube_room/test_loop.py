@@ -126,3 +126,21 @@ def test_advice_that_is_not_due_does_not_keep_it_from_the_clock_of_the_engine() 
     mind = Later(next_at=0.0)
     run(mind, lambda loop, stop: stop.set() if loop.steps == 3 else None)
     assert len(mind.steps) == 3
+
+
+def test_between_two_steps_it_does_what_is_asked_for_when_it_was_asked_for() -> None:
+    """And nothing is thought about meanwhile: what is asked there may look at what the mind knows."""
+    mind, asked = Thinking(next_at=None), list[str]()
+
+    def quiet() -> float | None:
+        asked.append(f"after {len(mind.steps)}")
+        return 0.01 if len(asked) < 3 else None
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        loop = Loop(cast("Mind", mind), lambda _: None, lambda _: None, lambda: 0.0, random.Random(1), quiet=quiet)
+        asyncio.get_running_loop().call_later(0.5, stop.set)
+        await asyncio.wait_for(loop.run(stop), 30)
+
+    asyncio.run(main())
+    assert asked == ["after 1"] * 3 and len(mind.steps) == 1

@@ -142,11 +142,12 @@ def test_waiting_ones_turn_is_no_warning_but_a_queue_that_is_not_there_is() -> N
     assert kind(Reason(Why.SUSPENDED, "w", "cluster", 3, queue=ClosedQueue("q", Closed.HELD))) == "Normal"
 
 
-def test_problems_are_events_with_their_paths() -> None:
-    problems = [Problem("spec.levels", None, (), "is empty")] * 20
-    found = list(notices.of_problems(problems, "Invalid"))
-    assert len(found) == 8
-    assert (found[0].type, found[0].reason, found[0].note) == ("Warning", "Invalid", "spec.levels: is empty")
+def test_problems_are_one_event_with_their_paths() -> None:  # W-014
+    first, other = Problem("spec.levels", None, (), "is empty"), Problem("spec.more", 7, (), "is wrong")
+    said = notices.of_problems([first, other], "Invalid")
+    assert (said.type, said.reason) == ("Warning", "Invalid")
+    assert "spec.levels: is empty" in said.note and "spec.more" in said.note
+    assert said.about == notices.of_problems([first], "Invalid").about, "more of the same is no other event"
 
 
 def test_strangers_on_a_node_are_told_of_on_the_node() -> None:  # K-069

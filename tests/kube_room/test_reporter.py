@@ -264,6 +264,32 @@ def test_refused_objects_say_so_until_they_are_good() -> None:
     assert (valid["status"], valid["observedGeneration"]) == ("True", 2)
 
 
+def test_what_was_wrong_for_a_moment_is_not_told() -> None:  # W-033: a Gang may come just after its pods
+    room = Room()
+    about = subject(TOPOLOGIES, "t")
+    room.server.put(TOPOLOGIES, "t")
+    room.reporter.refuse(about, [WRONG])
+    room.after(0.5)
+    room.reporter.accept(about)
+    room.after(1.0)
+    assert not room.server.events
+
+
+def test_an_object_that_names_what_is_not_there_stays_valid_and_says_what_is_missing() -> None:
+    room = Room()
+    about = subject(TOPOLOGIES, "t")
+    room.server.put(TOPOLOGIES, "t")
+    room.reporter.accept(about, [WRONG])
+    room.after(1.0)
+    valid = condition(room.server.status("Topology", "t"), "Valid")
+    assert (valid["status"], valid["reason"], valid["message"]) == ("True", "Inconsistent", str(WRONG))
+    assert [one["reason"] for one in room.server.events] == ["Inconsistent"]
+    room.reporter.accept(about)
+    room.after(1.0)
+    valid = condition(room.server.status("Topology", "t"), "Valid")
+    assert (valid["status"], valid["reason"], valid["message"]) == ("True", "Accepted", "")
+
+
 def test_a_refused_object_that_was_deleted_is_not_kept() -> None:
     room = Room()
     about = subject(TOPOLOGIES, "t")

@@ -225,7 +225,7 @@ def test_pods_of_a_gang_that_runs_are_told_nothing() -> None:
 
 def test_a_refused_object_names_the_fields() -> None:
     problems = [Problem(f"spec.podGroups[{i}].count", 0, ("1 or more",), "must be 1 or more") for i in range(20)]
-    found = status.invalid_status("Gang", problems, None, 4, NOW)
+    found = status.invalid_status("Gang", problems, (), None, 4, NOW)
     valid = condition(found, "Valid")
     assert (valid["status"], valid["reason"], found["state"]) == ("False", "Invalid", "Invalid")
     assert valid["message"].startswith("spec.podGroups[0].count: must be 1 or more; spec.podGroups[1]")
@@ -233,15 +233,54 @@ def test_a_refused_object_names_the_fields() -> None:
     msgspec.convert(found, GangStatus, strict=True)
 
 
+def test_a_refused_gang_says_why_where_people_look_first() -> None:
+    """The columns Reason and Message of ``kubectl get gangs`` show the condition Scheduled."""
+    wrong = [Problem("spec.podGroups[0].topology.required", "rak", ("rack",), "there is no level 'rak'")]
+    found = condition(status.invalid_status("Gang", wrong, (), None, 4, NOW), "Scheduled")
+    assert (found["status"], found["reason"], found["message"]) == ("False", "Invalid", str(wrong[0]))
+    before = status.gang_status([running()], None, 1, THEN)
+    again = condition(status.invalid_status("Gang", wrong, (), before, 2, NOW), "Scheduled")
+    assert (again["status"], again["reason"], again["lastTransitionTime"]) == ("True", "Invalid", THEN)
+    assert [one["type"] for one in status.invalid_status("Queue", wrong, (), None, 1, NOW)["conditions"]] == ["Valid"]
+
+
+def test_a_refused_gang_that_is_good_again_says_nothing_of_it_any_more() -> None:
+    before = status.invalid_status("Gang", [Problem("spec", None, (), "is empty")], (), None, 1, THEN)
+    after = status.gang_status([running()], before, 2, NOW)
+    assert not [one for one in after["conditions"] if one["reason"] == "Invalid"] and after["state"] == "Running"
+
+
 def test_problems_without_end_still_fit() -> None:
     problems = [Problem("spec.x" * 500, 0, (), "is wrong")] * 9
-    found = condition(status.invalid_status("Queue", problems, None, 4, NOW), "Valid")["message"]
+    found = condition(status.invalid_status("Queue", problems, (), None, 4, NOW), "Valid")["message"]
     assert len(found) <= status.MESSAGE_MAX
     assert found.endswith("; and 1 more")
 
 
 def test_what_is_good_again_says_so() -> None:
-    before = status.invalid_status("Topology", [Problem("spec.levels", None, (), "is empty")], None, 1, THEN)
+    before = status.invalid_status("Topology", [Problem("spec.levels", None, (), "is empty")], (), None, 1, THEN)
     assert "state" not in before
     valid = condition(status.valid_status(before, 2, NOW), "Valid")
     assert (valid["status"], valid["lastTransitionTime"], valid["observedGeneration"]) == ("True", NOW, 2)
+
+
+def test_a_gang_that_runs_while_its_manifest_is_wrong_is_told_as_it_is() -> None:
+    stage = Stage("b1: r1=2")
+    stage.run(gang())
+    wrong = [Problem("spec", None, (), "is empty")]
+    before = status.gang_status([view_of(stage)], None, 1, THEN)
+    stage.lose(next(iter(stage.pods.values())))
+    found = status.invalid_status("Gang", wrong, [view_of(stage)], before, 2, NOW)
+    assert (found["state"], found["pods"]) == ("Degraded", "1/2")
+    assert condition(found, "Valid")["status"] == "False" and condition(found, "Degraded")["status"] == "True"
+
+
+def test_pods_that_came_late_and_have_no_place_say_why() -> None:
+    stage = Stage("b1: r1=2")
+    request = gang(count=3, least=2)
+    stage.run(request, pods=2)
+    stage.pod(request, 2)
+    view = view_of(stage)
+    assert " 1 more pod waits: " in status.sentence(view)
+    assert status.pod_reason(view) == "Unschedulable"
+    assert [key.name for key in view.unplaced] == ["g-2"]

@@ -9,6 +9,7 @@ from phalanx.kube import writer as room
 from phalanx.kube.writer import Writer
 from phalanx.model.effects import Bind, Effect, Evict, Prepare, Resume, Suspend, Ungate
 from phalanx.model.events import Answer, BindAnswered
+from phalanx.model.nodes import Toleration
 from phalanx.model.pods import PodKey
 from phalanx.wire import binding
 from phalanx.wire.client import Client
@@ -40,8 +41,10 @@ class Server:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.labelled: dict[str, dict[str, str]] = {}
         self.answers: dict[str, Answer] = {}
         self.refusals: list[Exception] = []
+        self.silenced: Exception | None = None  # what it says to whoever writes a status
         self.objects: dict[str, dict[str, Any]] = {}
         self.slow = 0.0  # seconds that a change takes
         self.answering = asyncio.Event()  # while it is not set, whoever binds or says why a pod goes waits
@@ -61,6 +64,7 @@ class Server:
     async def bind(self, _: Client, target: binding.Target, seconds: float) -> binding.Bound:
         await self._answer()
         self.asked.append(f"bind {target.name} {target.node} {dict(target.annotations)}")
+        self.labelled[target.name] = dict(target.labels)
         return binding.Bound(self.answers.get(target.name, Answer.BOUND))
 
     async def get(self, resource: Any, name: str, namespace: str = "") -> dict[str, Any]:
@@ -79,6 +83,8 @@ class Server:
 
     async def patch_status(self, resource: Any, name: str, change: Any, namespace: str = "", **_: Any) -> None:
         await self._answer()
+        if self.silenced is not None:
+            raise self.silenced
         (condition,) = change["status"]["conditions"]
         self.asked.append(f"status {name} {condition['type']} {condition['lastTransitionTime'][-1]}")
 
@@ -118,6 +124,7 @@ def hands_on(server: Server, told: Told, witness: Witness, bind_seconds: float =
         Served,
         told.answers.append,
         lambda key, found: told.read.append((key, found is not None)),
+        lambda key: server.objects.get(key.name, {}).get("metadata"),
         witness,
         told.problems.append,
         concurrency=4,
@@ -169,6 +176,38 @@ def test_a_bind_carries_domain_and_rank_and_is_answered(server: Server) -> None:
     assert told.answers == [BindAnswered(key("a"), "n1", Answer.BOUND)]
 
 
+H100 = Toleration("gpu", "Equal", "h100", "NoSchedule")
+
+
+def test_a_pod_has_the_tolerations_of_its_flavor_before_it_is_bound(server: Server) -> None:
+    server.objects["a"] = pod("a")
+    carry_out(server, Bind("g", key("a"), "n1", tolerations=(H100,)))
+    assert server.asked == ["get a", "patch pods a", "bind a n1 {}"]
+
+
+@pytest.mark.parametrize(
+    ("error", "answer"),
+    [
+        (Refused(403, "Forbidden", "not allowed", {}, None), Answer.REFUSED),
+        (Refused(404, "NotFound", "gone", {}, None), Answer.CONFLICT),
+        (Unanswered("late"), Answer.UNKNOWN),
+    ],
+)
+def test_a_pod_that_cannot_be_given_them_is_not_bound(server: Server, error: Exception, answer: Answer) -> None:
+    server.objects["a"] = pod("a")
+    server.refusals = [error]
+    told, _ = carry_out(server, Bind("g", key("a"), "n1", tolerations=(H100,)))
+    assert not server.count("bind")
+    assert [one.answer for one in told.answers] == [answer]
+
+
+def test_a_pod_of_a_gang_with_a_long_name_gets_a_label_with_its_bind(server: Server) -> None:
+    server.objects["a"] = pod("a")
+    server.objects["a"]["metadata"]["annotations"] = {"phalanx.dev/gang": "g" * 70}
+    carry_out(server, Bind("g", key("a"), "n1"))
+    assert server.labelled["a"]["phalanx.dev/gang"].startswith("g" * 40)
+
+
 def test_after_a_bind_that_nobody_answered_the_pod_is_read_before_the_answer_is_told(server: Server) -> None:
     server.answers["a"] = Answer.UNKNOWN
     server.objects["a"] = pod("a")
@@ -214,7 +253,11 @@ def test_a_write_that_nobody_answers_does_not_hold_the_next_one_back(server: Ser
     server.objects["a"], server.objects["b"] = pod("a"), pod("b")
     server.slow = 3600.0
     told, witness = carry_out(
-        server, Ungate("g", key("a"), ()), Ungate("g", key("b"), ()), Evict("g", key("a"), "late"), bind_seconds=0.01
+        server,
+        Ungate("g", key("a"), "n1", ()),
+        Ungate("g", key("b"), "n1", ()),
+        Evict("g", key("a"), "late"),
+        bind_seconds=0.01,
     )
     assert witness.done == [("Ungate", False), ("Ungate", False), ("Evict", True)]
     assert "no answer within 0.01 s" in told.problems[0]
@@ -225,10 +268,17 @@ def test_an_evicted_pod_says_why_before_it_goes_and_is_deleted_by_its_uid(server
     assert server.asked == ["status a DisruptionTarget Z", "delete a uid-a"]
 
 
+def test_a_pod_goes_even_where_it_may_not_be_said_why(server: Server) -> None:
+    server.silenced = Refused(403, "Forbidden", "no", {}, None)
+    told, witness = carry_out(server, Evict("g", key("a"), "late"))
+    assert server.asked == ["delete a uid-a"] and witness.done == [("Evict", True)]
+    assert "DisruptionTarget" in told.problems[0]
+
+
 def test_a_write_that_met_another_one_is_tried_again_on_what_is_there_now(server: Server) -> None:
     server.objects["a"] = pod("a")
     server.refusals = [conflict()]
-    _, witness = carry_out(server, Ungate("g", key("a"), (("rack", "r1"),)))
+    _, witness = carry_out(server, Ungate("g", key("a"), "n1", (("rack", "r1"),)))
     assert server.asked == ["get a", "get a", "patch pods a"]
     assert witness.done == [("Ungate", True)]
 
@@ -236,7 +286,7 @@ def test_a_write_that_met_another_one_is_tried_again_on_what_is_there_now(server
 def test_what_cannot_be_written_is_told_and_nothing_else_stops(server: Server) -> None:
     server.objects["a"], server.objects["b"] = pod("a"), pod("b")
     server.refusals = [Unanswered("late")]
-    told, witness = carry_out(server, Ungate("g", key("a"), ()), Ungate("g", key("b"), ()))
+    told, witness = carry_out(server, Ungate("g", key("a"), "n1", ()), Ungate("g", key("b"), "n1", ()))
     assert witness.done == [("Ungate", False), ("Ungate", True)]
     assert len(told.problems) == 1
 

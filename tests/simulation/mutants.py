@@ -80,6 +80,15 @@ class HalfBind(Mutant):
         return self.forgotten.setdefault(effect.gang, effect.key) == effect.key
 
 
+class HalfBegun(Mutant):
+    """Forgets the first pod of the third of several equal groups, of which fewer may do."""
+
+    def say(self, effects: tuple[Effect, ...]) -> Iterator[Effect]:
+        for effect in effects:
+            if not (isinstance(effect, Bind) and effect.key.name.endswith("-pods-2-0")):
+                yield effect
+
+
 class QuotaLeak(Mutant):
     """Reads every quota ten times too large."""
 

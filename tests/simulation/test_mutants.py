@@ -20,6 +20,7 @@ BREEZE = replace(CALM, until=scenarios.STORM_SECONDS)  # for one kind of fault
         (mutants.DoubleBooking, "in use, and only"),
         (mutants.LostWakeUp, "waits, fits, and nothing moves"),
         (mutants.HalfBind, "has only"),
+        (mutants.HalfBegun, "was begun with too few"),
         (mutants.QuotaLeak, "and may use"),
         (mutants.RankSwapped, "come back to a domain|are apart at level"),
         (mutants.RankMistold, "and was told"),

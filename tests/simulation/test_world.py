@@ -109,7 +109,7 @@ def test_the_pods_of_a_held_owner_come_when_it_is_resumed_gated_if_it_was_prepar
     pods = made.truth.members("default/train")
     assert [pod.gated for pod in pods] == [True, True]
     selector = tuple(sorted(made.truth.nodes["b1-r1-1"].labels.items()))
-    made.carry_out([Ungate("default/train", pods[0].key, selector)], 2)
+    made.carry_out([Ungate("default/train", pods[0].key, "b1-r1-1", selector)], 2)
     made.advance(25.0)
     assert made.truth.pods[pods[0].key].node == dict(selector)[HOSTNAME]
     made.carry_out([Suspend("default/train", owner)], 3)

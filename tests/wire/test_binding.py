@@ -66,6 +66,7 @@ def test_after_a_conflict_the_pod_itself_tells(as_it_is: Any, answer: Answer) ->
     [
         (status(404, "NotFound", "gone"), Answer.CONFLICT),
         (status(403, "Forbidden", "may not"), Answer.REFUSED),
+        (status(403, "Forbidden", 'User "x" cannot create resource "pods/binding"'), Answer.UNKNOWN),
         (status(400, "BadRequest", "what"), Answer.REFUSED),
         (status(422, "Invalid", "no"), Answer.REFUSED),
         (status(500, "InternalError", "etcd timed out"), Answer.UNKNOWN),

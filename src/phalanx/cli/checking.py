@@ -1,33 +1,39 @@
 """``phalanx check``: what is wrong with manifests, whether they would fit now, and what of them is not looked at."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phalanx.cli import clusters, files, placing, screen
+from phalanx.cli import applied, clusters, files, handing, placing, screen
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit
+from phalanx.cli.handing import Named
 from phalanx.cluster import Cluster, Decision, Decisions, Note
 from phalanx.dialects import documents, readers
+from phalanx.kube.configuration import Configuration
 
 SCHEMA = "phalanx.dev/check/v1"
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What there is to say about documents. ``asked``: whether there are nodes that they could fit on."""
+    """What there is to say about documents. ``astray``: of workloads that nobody hands to the scheduler of a cluster.
+    ``asked``: whether there are nodes that they could fit on."""
 
     decisions: Decisions
     problems: Sequence[Note]
+    astray: Mapping[Named, Note]
     warnings: Sequence[Note]
     asked: bool
 
 
-def run(sources: Sequence[str], output: str, namespace: str | None, there: Source | None = None) -> int:
-    """``there``: the cluster that the documents are for; None: what they say themselves is all there is."""
-    look = Look([], 0.0, namespace) if there is None else clusters.look(there)
-    found = _found(placing.in_namespace(files.load(sources), look.namespace), look.objects)
+def run(sources: Sequence[str], output: str, there: Source, on_cluster: bool) -> int:
+    """``there``: whom the documents are for; unless ``on_cluster``, what they say themselves is all there is."""
+    settings = clusters.configuration(there.config)
+    look = clusters.look(there) if on_cluster else None
+    namespace = there.namespace if look is None else look.namespace
+    found = _found(placing.in_namespace(files.load(sources), namespace), look, settings)
     if output == "json":
         print(json.dumps(_document(found), indent=2))
     else:
@@ -35,18 +41,29 @@ def run(sources: Sequence[str], output: str, namespace: str | None, there: Sourc
     return _exit_code(found)
 
 
-def _found(docs: list[Any], there: list[Any]) -> Findings:
+def _found(docs: list[Any], look: Look | None, settings: Configuration) -> Findings:
     """Problems of what is in the cluster already are no findings: they are not about these documents."""
-    given = {readers.key(doc): doc.title for doc in documents.sort(docs)[0]}
-    others = [doc for doc in documents.sort(there)[0] if readers.key(doc) not in given]
-    cluster = Cluster.from_manifests([*(doc.value for doc in others), *docs])
+    given = {readers.key(doc): doc.value for doc in documents.sort(docs)[0]}
+    there = documents.sort(look.objects)[0] if look is not None else []
+    others = [doc for doc in there if readers.key(doc) not in given]
+    objects = [doc.value for doc in others]
+    cluster = Cluster.from_manifests([*objects, *docs])
     decisions = cluster.place(docs)
+    astray: dict[Named, Note] = {}
+    if look is not None:
+        decisions = applied.agreed(decisions, applied.seen(objects, given.values(), look.now, settings))
+        astray = handing.missed(_valid(decisions), docs, objects, settings.marks())
     foreign = {doc.title for doc in others}
     problems, warnings = (
         [note for note in notes if note.path.partition(":")[0] not in foreign]
         for notes in (placing.own_problems(cluster, decisions), (*cluster.warnings, *decisions.warnings))
     )
-    return Findings(decisions, problems, warnings, bool(cluster.snapshot.nodes))
+    return Findings(decisions, problems, astray, warnings, bool(cluster.snapshot.nodes))
+
+
+def _valid(decisions: Decisions) -> list[Named]:
+    """The workloads that are good, each once."""
+    return list(dict.fromkeys((one.kind, one.namespace, one.name) for one in decisions if one.status != "Invalid"))
 
 
 def _exit_code(found: Findings) -> Exit:
@@ -67,6 +84,10 @@ def _wrong(found: Findings) -> list[tuple[str, Note]]:
 def _ignored(found: Findings) -> list[tuple[str, Note]]:
     of_workloads = dict.fromkeys((_whole(one), note) for one in found.decisions for note in one.warnings)
     return [*(("", note) for note in found.warnings), *of_workloads]
+
+
+def _astray(found: Findings) -> list[tuple[str, Note]]:
+    return [(f"{kind} {namespace}/{name}", note) for (kind, namespace, name), note in found.astray.items()]
 
 
 def _title(decision: Decision) -> str:
@@ -91,6 +112,8 @@ def _show(found: Findings) -> None:
     wrong, ignored = _wrong(found), _ignored(found)
     _section("PROBLEMS", [line for title, note in wrong for line in _problem(title, note)] or ["none"])
     _section("FITS NOW", _answers(found))
+    if found.astray:
+        _section("WARNINGS", [f"{title}: {note.message}" for title, note in _astray(found)])
     if ignored:
         _section("NOTED OR IGNORED", [_said(title, note) for title, note in ignored])
 
@@ -131,6 +154,7 @@ def _document(found: Findings) -> dict[str, Any]:
         "schema": SCHEMA,
         "problems": [_as_dict(title, note) for title, note in _wrong(found)],
         "fitsNow": [one.to_dict() for one in found.decisions if one.status != "Invalid" and found.asked],
+        "warnings": [_as_dict(title, note) for title, note in _astray(found)],
         "ignored": [_as_dict(title, note) for title, note in _ignored(found)],
     }
 

@@ -6,7 +6,7 @@ every kind that the scheduler follows is listed once; what the role does not all
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,6 @@ from phalanx.dialects.following import times
 if TYPE_CHECKING:  # the client is slow to import, and most commands speak to nobody
     from phalanx.kube.configuration import Configuration
     from phalanx.wire.access import Access
-    from phalanx.wire.client import Client
-    from phalanx.wire.resources import Resource
 
 Document = dict[str, Any]
 SAVED_AT = "phalanx.dev/saved-at"  # of a list of objects: when it was read from its cluster
@@ -44,6 +42,10 @@ class Look:
     objects: list[Document]
     now: float
     namespace: str | None = None
+
+    def shows(self, namespace: str) -> bool:
+        """Whether workloads of a namespace are meant."""
+        return self.namespace in (None, namespace)
 
 
 def look(source: Source) -> Look:
@@ -74,16 +76,16 @@ def saved_at(doc: Any) -> float | None:
     return times.seconds(at)
 
 
-def configuration(source: Source) -> "Configuration":
-    """How the scheduler of the cluster is set up: as the file says, else as usual."""
+def configuration(file: str) -> "Configuration":
+    """How the scheduler of a cluster is set up: as the file says; without one as usual."""
     from phalanx.kube.configuration import BadConfiguration, Configuration, load
 
-    if not source.config:
+    if not file:
         return Configuration()
     try:
-        return load(files.text(source.config), source.config)
+        return load(files.text(file), file)
     except BadConfiguration as error:
-        raise Failed(f"{source.config}: not a configuration", "\n".join(error.lines()), Exit.USAGE) from None
+        raise Failed(f"{file}: not a configuration", "\n".join(error.lines()), Exit.USAGE) from None
 
 
 # -- a cluster ---------------------------------------------------------------------------------------------------
@@ -92,25 +94,26 @@ def configuration(source: Source) -> "Configuration":
 def _from_cluster(source: Source) -> Look:
     from phalanx.wire.errors import WireError
 
-    access = _access(source)
+    reach = access(source.kubeconfig, source.context, ", or files with -f")
     try:
-        found = asyncio.run(_read(access))
+        found = asyncio.run(_read(reach))
     except WireError as error:
-        raise _failed(access, error) from None
-    return Look(found, time.time(), None if source.everywhere else source.namespace or access.namespace)
+        raise _failed(reach, error) from None
+    return Look(found, time.time(), None if source.everywhere else source.namespace or reach.namespace)
 
 
-def _access(source: Source) -> "Access":
-    """As kubectl chooses: a kubeconfig, and inside a pod without one the pod's own account."""
+def access(path: str, context: str, instead: str = "") -> "Access":
+    """As kubectl chooses: a kubeconfig, and inside a pod without one the pod's own account. ``instead``: what else the
+    command could do."""
     from phalanx.wire import incluster, kubeconfig
     from phalanx.wire.access import BadConfig
 
     try:
-        return kubeconfig.load(source.kubeconfig, context=source.context)
+        return kubeconfig.load(path, context=context)
     except BadConfig as error:
-        if not source.kubeconfig and not source.context and incluster.present():
+        if not path and not context and incluster.present():
             return incluster.load()
-        raise Failed(str(error), "Name a cluster with --kubeconfig and --context, or files with -f.") from None
+        raise Failed(str(error), f"Name a cluster with --kubeconfig and --context{instead}.") from None
 
 
 def _failed(access: "Access", error: Exception) -> Failed:
@@ -134,28 +137,26 @@ async def _read(access: "Access") -> list[Document]:
     async with Client(access) as client:
         served = await Discovery(client).ask()
         wanted = [one for one in kinds.followed(served) if one != CUSTOM_RESOURCE_DEFINITIONS]
-        asked = (_listed(client, one, one in kinds.NEEDED) for one in wanted)
+        asked = (client.list(one) for one in wanted)
         found = await asyncio.gather(*asked, return_exceptions=True)  # all are waited for: no connection is left behind
-    return sorted((doc for part in found for doc in _known(part)), key=order)
+    listed: list[Document] = []
+    passed_over: list[str] = []
+    for resource, answer in zip(wanted, found, strict=True):
+        if not isinstance(answer, BaseException):
+            listed += answer.items
+        elif resource in kinds.NEEDED or not _is_out_of_reach(answer):
+            raise answer  # without nodes and pods nothing can be said
+        else:
+            passed_over.append(resource.group_resource)
+    if passed_over:  # one line, and only where there is something else to say
+        screen.say_warning(f"passed over, for they may not be listed or are gone: {', '.join(passed_over)}")
+    return sorted(listed, key=order)
 
 
-def _known(answer: Iterable[Document] | BaseException) -> Iterable[Document]:
-    if isinstance(answer, BaseException):
-        raise answer
-    return answer
-
-
-async def _listed(client: "Client", resource: "Resource", needed: bool) -> Iterable[Document]:
-    """All objects of a kind. Without nodes and pods nothing can be said; any other kind may be out of reach."""
+def _is_out_of_reach(answer: BaseException) -> bool:
     from phalanx.wire.errors import Refused
 
-    try:
-        return (await client.list(resource)).items
-    except Refused as refused:
-        if needed or not (refused.forbidden or refused.missing):
-            raise
-        screen.say_warning(f"{resource.group_resource} are passed over: {refused.message}")
-        return ()
+    return isinstance(answer, Refused) and (answer.forbidden or answer.missing)
 
 
 def order(doc: Document) -> tuple[str, str, str, str]:

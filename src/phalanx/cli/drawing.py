@@ -6,12 +6,14 @@ from typing import Any
 
 from rich.text import Text
 
-from phalanx.cli import clusters, placing, screen, tree
+from phalanx.cli import clusters, explaining, missing, naming, placing, screen, telling, tree
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit, Failed
 from phalanx.cluster import Cluster, Decision, Decisions
 from phalanx.engine.gangs import Gang
+from phalanx.kube.glance import Glance, is_manifest
 from phalanx.model import resources
+from phalanx.model.nodes import RunningPod
 from phalanx.model.problems import Problem
 from phalanx.model.topology import Tree
 
@@ -34,14 +36,16 @@ def run(source: Source, gang: str | None, wish: Wish) -> int:
     for note in cluster.warnings:
         screen.say_warning(str(note))
     if not cluster.snapshot.nodes:
-        raise Failed("nothing to draw: no Node among the documents")
+        raise Failed("nothing to draw: there is no Node")
     if gang is None:
         draw_bars(cluster, wish)
         return Exit.INVALID if cluster.problems else Exit.PLACED
-    living = _living(look, source, gang)
-    if living:
-        return _draw_living(look, living, wish)
-    return _draw_gang(cluster, cluster.place(docs), gang, wish)
+    seen = explaining.glanced(look, source)
+    code = _draw_named(look, seen, cluster, gang, wish)
+    if code is None:
+        others = {pod.gang for pod in cluster.snapshot.pods if pod.gang is not None}
+        raise missing.failed(look, seen, gang, clusters.configuration(source.config).marks(), others)
+    return code
 
 
 # -- bars --------------------------------------------------------------------------------------------------------
@@ -77,17 +81,46 @@ def _level(grown: Tree, name: str | None) -> int | None:
     return number
 
 
-# -- a gang of a cluster -----------------------------------------------------------------------------------------
+# -- a gang ------------------------------------------------------------------------------------------------------
 
 
-def _living(look: Look, source: Source, name: str) -> list[tuple[Gang, Decision]]:
-    """The gangs of that name that are in a cluster, or in a snapshot of one; manifests are for ``place``."""
-    from phalanx.cli import explaining
-    from phalanx.kube.glance import is_manifest
+def _draw_named(look: Look, seen: Glance, cluster: Cluster, name: str, wish: Wish) -> int | None:
+    """What ``explain`` understands by a name: a gang that lives, a manifest as ``place`` has it, the gang of an object
+    that is none itself, or what is wrong and can only be explained; else pods that run without anything that describes
+    them. None: nobody goes by it."""
+    if living := _living(look, seen, name):
+        return _draw_living(look, living, wish)
+    if given := _given(look, cluster, name):
+        return _draw_given(cluster, given, wish)
+    told = telling.told(look, seen, name)
+    if kin := [(seen.engine.book.gangs[one.view.id], one) for one in told if one.via and one.view is not None]:
+        screen.out().print(screen.styled(f"{kin[0][1].via}."))
+        return _draw_living(look, [(gang, Decision(one.decision, one.ways_out)) for gang, one in kin], wish)
+    if told:
+        return explaining.show(told)
+    if running := _running(look, cluster, name):
+        return _draw_running(cluster, running, wish)
+    return None
 
-    seen = explaining.glanced(look, source)
-    found = [gang for gang in explaining.named(seen, name, look.namespace) if not is_manifest(seen.told, gang.id)]
+
+def _living(look: Look, seen: Glance, name: str) -> list[tuple[Gang, Decision]]:
+    """The gangs of that name that are in a cluster, or in a snapshot of one."""
+    found = [gang for gang in naming.named(seen, name, look.namespace) if not is_manifest(seen.told, gang.id)]
     return [(gang, Decision(seen.decided(gang), seen.ways_out(gang))) for gang in found]
+
+
+def _given(look: Look, cluster: Cluster, name: str) -> Decisions:
+    """What ``place`` says of manifests of that name. Objects of a cluster are not planned anew."""
+    made = cluster.place([doc for doc in look.objects if not (doc.get("metadata") or {}).get("uid")])
+    return Decisions(
+        one for one in made if name == one.id or naming.is_meant(one.kind, one.namespace, one.name, name, look)
+    )
+
+
+def _running(look: Look, cluster: Cluster, name: str) -> list[RunningPod]:
+    """The pods that say they are of a gang of that name."""
+    here = [pod for pod in cluster.snapshot.pods if look.shows(pod.namespace) and pod.gang == f"{pod.namespace}/{name}"]
+    return here or [pod for pod in cluster.snapshot.pods if pod.gang == name]
 
 
 def _draw_living(look: Look, living: Sequence[tuple[Gang, Decision]], wish: Wish) -> int:
@@ -112,10 +145,7 @@ def _named(doc: dict[str, Any]) -> tuple[str, str]:
 # -- one gang ----------------------------------------------------------------------------------------------------
 
 
-def _draw_gang(cluster: Cluster, decisions: Decisions, gang: str, wish: Wish) -> int:
-    chosen = Decisions(one for one in decisions if gang in _spellings(one))
-    if not chosen:
-        return _draw_running(cluster, decisions, gang, wish)
+def _draw_given(cluster: Cluster, chosen: Decisions, wish: Wish) -> int:
     for number, decision in enumerate(chosen):
         if number:
             screen.out().print()
@@ -124,11 +154,6 @@ def _draw_gang(cluster: Cluster, decisions: Decisions, gang: str, wish: Wish) ->
         else:
             screen.out().print(screen.styled(decision.explain()))
     return placing.exit_code(chosen)
-
-
-def _spellings(decision: Decision) -> set[str]:
-    names = {decision.name, f"{decision.namespace}/{decision.name}", decision.id}
-    return names | {f"{decision.kind.lower()}/{decision.name}", f"{decision.kind}/{decision.name}"}
 
 
 def draw_placed(cluster: Cluster, decision: Decision, resource: str | None = None) -> None:
@@ -142,13 +167,8 @@ def draw_placed(cluster: Cluster, decision: Decision, resource: str | None = Non
     _print(tree.legend(decision, drawn, _one_sign(cluster, chosen), _width()))
 
 
-def _draw_running(cluster: Cluster, decisions: Decisions, gang: str, wish: Wish) -> int:
+def _draw_running(cluster: Cluster, pods: Sequence[RunningPod], wish: Wish) -> int:
     """A gang that is no document of its own, but runs."""
-    running = cluster.snapshot.pods
-    pods = [pod for pod in running if pod.gang is not None and gang in (pod.gang, pod.gang.partition("/")[2])]
-    if not pods:
-        names = {one.id for one in decisions} | {pod.gang for pod in running if pod.gang is not None}
-        raise Failed(f"there is no workload {gang!r}", f"There are: {', '.join(sorted(names)) or 'none'}")
     resource = wish.resource or tree.usual_resource(cluster)
     drawn = tree.running_marks(pods, resource)
     room = dict(cluster.free(resource))

@@ -134,6 +134,9 @@ def check(
     ] = False,
     kubeconfig: Annotated[str, Parameter(help="Of the cluster. Default: as kubectl has it.")] = "",
     context: Annotated[str, Parameter(help="A context of the kubeconfig.")] = "",
+    configuration: Annotated[
+        str, Parameter(help="The file that phalanx run has; it says which workloads are ours.")
+    ] = "",
 ) -> int:
     """Say what is wrong with manifests, whether they would fit now, and what of them is not looked at.
 
@@ -142,8 +145,8 @@ def check(
     from phalanx.cli import checking
     from phalanx.cli.clusters import Source
 
-    there = Source((), kubeconfig, context, namespace) if cluster or kubeconfig or context else None
-    return checking.run(filename, output, namespace, there)
+    there = Source((), kubeconfig, context, namespace, config=configuration)
+    return checking.run(filename, output, there, on_cluster=bool(cluster or kubeconfig or context))
 
 
 @app.command
@@ -169,7 +172,9 @@ def convert(
 
 @app.command
 def tree(
-    gang: Annotated[str | None, Parameter(help="A workload to draw: NAME, KIND/NAME or NAMESPACE/NAME.")] = None,
+    gang: Annotated[
+        str | None, Parameter(help="A workload to draw: NAME, KIND/NAME or NAMESPACE/NAME; or pod/NAME.")
+    ] = None,
     /,
     *,
     free: Annotated[

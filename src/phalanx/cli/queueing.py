@@ -1,11 +1,13 @@
-"""``phalanx queue``: who waits where and why, and what every queue holds of its quota."""
+"""``phalanx queue``: who waits where and why, who is wrong, and what every queue holds of its quota."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from phalanx.cli import clusters, columns, explaining, getting, screen, written
-from phalanx.cli.clusters import Source
+from rich.text import Text
+
+from phalanx.cli import clusters, columns, explaining, getting, late, refused, screen, written
+from phalanx.cli.clusters import Look, Source
 from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import State
 from phalanx.explain import text
@@ -18,8 +20,10 @@ from phalanx.order.flavors import counts as counts_in
 SCHEMA = "phalanx.dev/queues/v1"
 HELD = ("QUEUE", "FLAVOR", "RESOURCE", "USED", "QUOTA")
 WAITING = ("POS", "QUEUE", "GANG", "PODS", "SINCE", "REASON")
+INVALID = ("QUEUE", "INVALID", "SINCE")
 _HELD_GIVE_WAY = ((1, 8), (2, 14), (0, 12))
 _WAITING_GIVE_WAY = ((2, 24), (1, 10), (2, 12))
+_INVALID_GIVE_WAY = ((1, 24), (0, 10), (1, 12))
 INDENT = "     "
 
 
@@ -34,27 +38,46 @@ class Held:
     quota: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Somebody who would wait, and cannot until it is put right. ``document``: the same for programs."""
+
+    id: str
+    queue: str
+    since: float
+    document: dict[str, Any]
+
+
 def run(source: Source, output: str) -> int:
     look = clusters.look(source)
     seen = explaining.glanced(look, source)
     shown = None if source.everywhere else source.namespace  # queues are everybody's: nobody is left out unasked
     waiting = [gang for gang in in_turn(seen) if shown in (None, gang.request.namespace)]
+    wrong = [one for one in invalid(look, seen) if shown in (None, one.document["namespace"])]
     if output in ("json", "yaml"):
-        written.show(_document(seen, waiting), output)
+        written.show(_document(seen, waiting, wrong), output)
     elif output == "name":
         for gang in waiting:
             print(screen.clean(f"{gang.request.kind.lower()}/{gang.request.name}"))
     else:
-        _show(seen, waiting, None if output == "wide" else screen.out().width)
+        _show(seen, waiting, wrong, None if output == "wide" else screen.out().width)
     return 0
 
 
 def in_turn(seen: Glance) -> list[Gang]:
-    """Everybody who waits, by queue; those in line first, in their order."""
+    """Everybody who waits, by queue; those in line first, in their order. Also who runs while pods of it wait."""
     position = seen.positions()
-    waiting = [gang for gang in seen.gangs() if gang.state is State.QUEUED]
+    waiting = [gang for gang in seen.gangs() if gang.state is State.QUEUED or late.count(gang)]
     last = len(waiting) + 1
     return sorted(waiting, key=lambda one: (one.request.queue, position.get(one.id, last), one.since, one.id))
+
+
+def invalid(look: Look, seen: Glance) -> list[Wrong]:
+    """Everybody who is wrong, by queue: objects that cannot be read, and gangs that cannot be placed."""
+    gangs = [seen.view(gang) for gang in seen.gangs() if gang.state is State.INVALID]
+    found = [Wrong(one.id, one.queue, one.since, getting.as_dict(one)) for one in gangs]
+    found += [Wrong(one.id, one.queue, one.since, getting.wrong_dict(one)) for one in refused.found(look, seen)]
+    return sorted(found, key=lambda one: (one.queue, one.since, one.id))
 
 
 # -- what is held ------------------------------------------------------------------------------------------------
@@ -81,21 +104,33 @@ def _of_queue(name: str, queue: Queue | None, used: dict[tuple[str | None, str],
 # -- as text -----------------------------------------------------------------------------------------------------
 
 
-def _show(seen: Glance, waiting: list[Gang], width: int | None) -> None:
+def _show(seen: Glance, waiting: list[Gang], wrong: list[Wrong], width: int | None) -> None:
     console = screen.out()
     rows = [_held_row(one) for one in held(seen)]
     for line in columns.laid_out(HELD, rows, width, _HELD_GIVE_WAY) if rows else ():
         console.print(line)
     if rows:
         console.print()
-    if not waiting:
+    if waiting:
+        lines = columns.laid_out(WAITING, _waiting_rows(seen, waiting), width, _WAITING_GIVE_WAY)
+        _show_with_why(lines, [why(seen, gang) for gang in waiting], width)
+    else:
         console.print(screen.styled("nobody waits"))
-        return
-    head, *lines = columns.laid_out(WAITING, _waiting_rows(seen, waiting), width, _WAITING_GIVE_WAY)
+    if wrong:
+        console.print()
+        rows = [(one.queue, one.id, columns.age(one.since, seen.now)) for one in wrong]
+        lines = columns.laid_out(INVALID, rows, width, _INVALID_GIVE_WAY)
+        _show_with_why(lines, [str(one.document["message"]) for one in wrong], width)
+
+
+def _show_with_why(lines: Iterable[Text], whys: Iterable[str], width: int | None) -> None:
+    """A table with a line of its own below each row: why."""
+    console = screen.out()
+    head, *rows = lines
     console.print(head)
-    for gang, line in zip(waiting, lines, strict=True):
+    for line, said in zip(rows, whys, strict=True):
         console.print(line)
-        console.print(screen.styled(columns.shortened(INDENT + why(seen, gang), width), "dim"))
+        console.print(screen.styled(columns.shortened(INDENT + said, width), "dim"))
 
 
 def _held_row(one: Held) -> tuple[str, ...]:
@@ -112,31 +147,44 @@ def _waiting_rows(seen: Glance, waiting: Iterable[Gang]) -> list[tuple[str, ...]
             gang.id,
             f"{view.whole.seen}/{view.whole.wanted}",
             columns.age(gang.since, seen.now),
-            str(gang.reason.type) if gang.reason is not None else "-",
+            reason or "-",
         )
         for gang in waiting
-        for view in [seen.view(gang)]
+        for view, reason in [(seen.view(gang), _reason(gang))]
     ]
+
+
+def _reason(gang: Gang) -> str | None:
+    """Of one that runs, why some of its pods do not."""
+    reason = gang.reason if gang.state is State.QUEUED else gang.lack
+    return None if reason is None else str(reason.type)
 
 
 def why(seen: Glance, gang: Gang) -> str:
     """One line."""
     waiting = seen.waiting(gang)
-    return "" if waiting is None else text.cause(waiting.reason)
+    return f"{gang.state}, without {late.line(gang)}" if waiting is None else text.cause(waiting.reason)
 
 
 # -- as a document -----------------------------------------------------------------------------------------------
 
 
-def _document(seen: Glance, waiting: Iterable[Gang]) -> dict[str, Any]:
+def _document(seen: Glance, waiting: Iterable[Gang], wrong: Iterable[Wrong]) -> dict[str, Any]:
     position = seen.positions()
     return {
         "schema": SCHEMA,
         "queues": [_held_dict(one) for one in held(seen)],
         "waiting": [
-            {"position": position.get(gang.id), **getting.as_dict(seen.view(gang)), "message": why(seen, gang)}
+            {
+                "position": position.get(gang.id),
+                **getting.as_dict(seen.view(gang)),
+                "reason": _reason(gang),
+                "message": why(seen, gang),
+                "late": late.count(gang),
+            }
             for gang in waiting
         ],
+        "invalid": [one.document for one in wrong],
         "at": status.stamp(seen.now),
     }
 

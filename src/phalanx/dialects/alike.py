@@ -14,6 +14,7 @@ from phalanx.dialects.fields import Field, Notes
 Value = TypeVar("Value")
 
 KEPT_MAX = 4096
+CONTAINERS_MAX = 64  # of a spec that is looked at: with more it is read, and reading is bounded
 _WHOLE = (
     "affinity", "hostNetwork", "nodeName", "nodeSelector", "overhead", "resourceClaims", "resources",
     "runtimeClassName", "schedulingGates", "tolerations", "topologySpreadConstraints",
@@ -37,7 +38,7 @@ def fingerprint(spec: object, namespace: str) -> Hashable | None:
 
 
 class _Asked(Exception):
-    """A volume has to be looked up."""
+    """Only reading can tell: a volume has to be looked up, or there are too many containers."""
 
 
 def _own(value: object) -> object:
@@ -47,7 +48,11 @@ def _own(value: object) -> object:
 
 def _containers(value: object) -> object:
     listed = _own(value)
-    return [_container(_own(one)) for one in listed] if isinstance(listed, list) else listed
+    if not isinstance(listed, list):
+        return listed
+    if len(listed) > CONTAINERS_MAX:
+        raise _Asked
+    return [_container(_own(one)) for one in listed]
 
 
 def _container(value: object) -> object:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from phalanx.dialects import podspec
 from phalanx.dialects.fields import Field, Notes
 from phalanx.dialects.neighbours import Member
-from phalanx.dialects.outline import Entry, Outline
+from phalanx.dialects.outline import Entry
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.problems import Problem
 from phalanx.model.request import Missing
@@ -75,14 +75,48 @@ def shapes(joining: Sequence[Member], namespace: str, around: Surroundings) -> l
 
     Where a template is known the pods that exist are its work already and are not counted again.
     """
-    made = [member for member in joining if not member.is_pod]
     found: dict[object, Shape] = {}
-    for member in made or joining:
-        for one in [_pod(member)] if member.is_pod else _of_entry(member.entry):
+    for member in telling(joining):
+        for one in _of(member):
             key = _key(one.template, namespace, around)
             known = found.get(key)
             found[key] = one if known is None else replace(known, count=known.count + one.count)
     return _named_apart(list(found.values()))
+
+
+def telling(joining: Sequence[Member]) -> Sequence[Member]:
+    """Those who tell how many pods there are."""
+    return [member for member in joining if not member.is_pod] or joining
+
+
+def size(member: Member) -> int:
+    """How many pods a member is."""
+    return sum(one.count for one in _of(member))
+
+
+def template(entry: Entry) -> object:
+    """The template of an entry; several classes speak with the voice of the first."""
+    classes = entry.get("podClasses")
+    first = classes[0] if isinstance(classes, list) and classes else entry
+    return first.get("template")
+
+
+def per_copy(found: Sequence[Shape], number: int) -> list[Shape]:
+    """The shapes of one of ``number`` copies; an uneven rest counts for each, and the pods it needs are awaited."""
+    return [replace(one, count=-(-one.count // number)) for one in found]
+
+
+def cut(found: Sequence[Shape], most: int) -> list[Shape]:
+    """The first ``most`` pods of these shapes; those beyond are extra."""
+    kept: list[Shape] = []
+    for one in found:
+        kept.extend([replace(one, count=min(one.count, most))] if most > 0 else [])
+        most -= one.count
+    return kept
+
+
+def _of(member: Member) -> list[Shape]:
+    return [_pod(member)] if member.is_pod else _of_entry(member.entry)
 
 
 def _named_apart(found: list[Shape]) -> list[Shape]:
@@ -154,32 +188,3 @@ def amount(given: object, default: int) -> int:
     """A count as a plain number, where it is one."""
     found = value(given)
     return found if isinstance(found, int) and not isinstance(found, bool) else default
-
-
-# -- a Gang ------------------------------------------------------------------------------------------------------
-
-
-def fill(outline: Outline, listed: Field, joining: tuple[Member, ...], around: Surroundings) -> Outline:
-    """The outline of a Gang with shapes and counts for groups that hold pods and have no template of their own."""
-    entries = listed.items()
-    parents = {entry.at("parent").aside().text("") for entry in entries}
-    leaves = [entry for entry in entries if _name(entry) not in parents]
-    names = [_name(entry) for entry in leaves]
-    found = assign(joining, names, listed.notes, f"Gang {outline.name}")
-    made: list[object] = []
-    short: list[Missing] = []
-    for entry in entries:
-        those = shapes(found.of(_name(entry)), outline.namespace, around) if entry in leaves else []
-        if not those or entry.at("template").present or entry.at("podClasses").present:
-            made.append(entry)
-            continue
-        wanted = entry.at("count").aside().integer(0)
-        least = entry.at("minCount").aside().integer(wanted)
-        own = {key: one for key, one in entry.entries() if key != "count"}
-        made.append({**own, **pods_of(those, max(least, wanted))})
-        short += missing(_name(entry), those, max(least, 1))
-    return replace(outline, spec={**outline.spec, "podGroups": made}, missing=tuple(short))
-
-
-def _name(entry: Field) -> str:
-    return entry.at("name").aside().text("")

@@ -13,7 +13,7 @@ user wrote::
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from phalanx.dialects.fields import Field
 from phalanx.model.request import Missing
@@ -26,7 +26,8 @@ class Outline:
     """One workload in normal form. ``spec``: as in a Gang, values may be Fields.
 
     ``priority``: the number, where Kubernetes has written it already. ``missing``: groups with fewer pods than
-    their minimum, where pods are all that is known of them.
+    their minimum, where pods are all that is known of them. ``copies``: of groups whose copies appear as their keys do,
+    the keys that have appeared.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Outline:
     spec: Mapping[str, object]
     priority: int | None = None
     missing: tuple[Missing, ...] = ()
+    copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def groups(self) -> list[Entry]:

@@ -114,6 +114,11 @@ def _kind(owner: Owner) -> Kind:
     return owner.api_group, owner.kind
 
 
+def has_no_gang(kind: Kind) -> bool:
+    """Whether its pods are bound to nodes one by one."""
+    return kind in _NO_GANG
+
+
 # -- the walk ----------------------------------------------------------------------------------------------------
 
 

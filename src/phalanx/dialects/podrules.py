@@ -128,12 +128,12 @@ def _volume(at: Field, namespace: str, around: Surroundings) -> tuple[Term, ...]
         return None
     claim = around.claims.get((namespace, wanted))
     if claim is None:
-        name.warn(f"claim {namespace}/{wanted} is not among the given objects; its volume is taken to be reachable")
+        name.warn(f"claim {namespace}/{wanted} is {around.unknown}; its volume is taken to be reachable")
         return None
     if claim.one_pod:
         name.warn(f"claim {namespace}/{wanted} serves one pod at a time (ReadWriteOncePod), which is not considered")
     if not claim.volume:
         name.warn(f"claim {namespace}/{wanted} is not bound; where its volume can be made is not considered")
     elif not claim.known:
-        name.warn(f"volume {claim.volume} of claim {namespace}/{wanted} is not among the given objects")
+        name.warn(f"volume {claim.volume} of claim {namespace}/{wanted} is {around.unknown}")
     return claim.reachable

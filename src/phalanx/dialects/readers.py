@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from phalanx.dialects import gang, kai, kueue, links, workload
+from phalanx.dialects import gang, kai, kueue, links, owners, workload
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobset import jobset
@@ -62,6 +62,8 @@ GATHERERS: Mapping[Kind, Reader] = {
 
 ALL: Mapping[Kind, Reader] = {**MAKERS, **GATHERERS}
 
+_POD: Kind = ("", "Pod")
+
 
 def key(doc: Document) -> Key:
     return doc.home, doc.kind, doc.namespace, doc.name
@@ -81,6 +83,14 @@ def _expanded(inner: Field, around: Surroundings) -> Outline | None:
     group, _, _ = str(inner.at("apiVersion").value).rpartition("/")
     reader = MAKERS.get((group, str(inner.at("kind").value)))
     return reader(inner, around) if reader is not None else None
+
+
+def is_part_of(kind: Kind, maker: Kind) -> bool:
+    """Whether what something made is placed with it. A pod stands for itself where nobody reads what made it, or where
+    that is a pod, as a Spark driver is (W-017)."""
+    if kind == _POD:
+        return maker != _POD and (maker in ALL or owners.has_no_gang(maker))
+    return maker in ALL
 
 
 def target(link: Link, namespace: str) -> Key:

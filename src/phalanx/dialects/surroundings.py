@@ -47,6 +47,7 @@ class Surroundings:
     queues: Queues = Queues()
     rules: Rules = Rules()  # how those are treated who say nothing about it
     neighbours: Neighbours = NOBODY
+    unknown: str = "not among the given objects"  # what is said of a name that stands for nothing
     expand: Callable[[Field], Outline | None] = _nothing
 
 
@@ -57,7 +58,7 @@ def priority(at: Field, around: Surroundings) -> int:
         return around.default_priority
     known = {**BUILT_IN_PRIORITIES, **around.priorities}
     if name not in known:
-        at.warn(f"PriorityClass {name!r} is not among the given objects; its priority counts as 0", sorted(known))
+        at.warn(f"PriorityClass {name!r} is {around.unknown}; its priority counts as 0", sorted(known))
     return known.get(name, 0)
 
 
@@ -87,7 +88,7 @@ def queue(at: Field, namespace: str, around: Surroundings) -> str:
     found = _queue(name, namespace, around)
     if found is None and name != DEFAULT and (around.queues.queues or around.queues.local_names):
         local = (known for space, known in around.queues.local_names if space == namespace)
-        at.warn(f"queue {name!r} is not among the given objects", sorted({*around.queues.queues, *local}))
+        at.warn(f"queue {name!r} is {around.unknown}", sorted({*around.queues.queues, *local}))
     return name if found is None else found.name
 
 

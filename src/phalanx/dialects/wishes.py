@@ -31,7 +31,7 @@ PREEMPTIBILITIES = ("preemptible", "non-preemptible", SEMI)
 MODES = ("Off", "Gang", "ReplicatedGang")
 
 _OUR_PREFIX = "phalanx.dev/"
-_WRITTEN_BY_US = ("phalanx.dev/domain", "phalanx.dev/rank")  # allowed: exported pods carry them
+_WRITTEN_BY_US = tuple(f"phalanx.dev/{name}" for name in ("domain", "rank", "pinned", "node", "tolerated"))
 _OUR_LABELS = (QUEUE, GANG, "phalanx.dev/group", "phalanx.dev/replica")
 _KUEUE_PODSET = "kueue.x-k8s.io/podset-"
 _UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
@@ -303,7 +303,7 @@ def check_our_keys(metadata: Field, *annotations: str) -> None:
     note_unread(metadata)
     good = annotations or _OUR_ANNOTATIONS
     for key, at in _starting(metadata.at("annotations"), _OUR_PREFIX):
-        if key not in (*good, *_WRITTEN_BY_US, GANG):
+        if key not in (*good, *_WRITTEN_BY_US, GANG):  # exported pods carry them
             at.wrong(_misplaced(key, _OUR_LABELS, "label"), good)
     for key, at in _starting(metadata.at("labels"), _OUR_PREFIX):
         if key not in _OUR_LABELS:

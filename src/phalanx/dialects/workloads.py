@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from phalanx.dialects import clusterstate, documents, gang, inheritance, jobspec, links, owners, readers
+from phalanx.dialects import clusterstate, documents, exclusive, gang, inheritance, jobspec, links, owners, readers
 from phalanx.dialects.documents import Document, Role
 from phalanx.dialects.fields import Field, Notes
 from phalanx.dialects.links import Link
@@ -186,7 +186,9 @@ def _made_by(one: _Open, neighbours: Neighbours) -> _Aside | None:
     given = neighbours.find(*host) is not None
     if owner.kind == "CronJob":  # one gang per run: the Job stands for itself (W-075)
         return None
-    if given and (owner.api_group, owner.kind) in readers.ALL:
+    if not readers.is_part_of(_kind(one.doc), (owner.api_group, owner.kind)):
+        return None
+    if given:
         return _Aside(f"is made by {owner.kind} {owner.name} and is placed with it"[:300], host)
     if one.doc.kind == "Pod" and not given and links.of(one.at.aside()) is None:
         absent = f"is made by {owner.kind} {owner.name}, which is not among the documents; it is placed with it"
@@ -332,7 +334,7 @@ def _decidable(
     if qualifier is not None and requests:
         _, other = taken[doc.called(None)]
         at.at("metadata", "name").warn(f"a {other} has the same name; this {doc.kind} goes by {identity}")
-    return tuple(replace(request, qualifier=qualifier) for request in requests)
+    return tuple(replace(exclusive.as_made(one, at.aside()), qualifier=qualifier) for one in requests)
 
 
 def _qualifier(doc: Document, taken: Mapping[str, readers.Kind]) -> str | None:

@@ -21,6 +21,7 @@ from phalanx.model.events import (
     Event,
     GangGone,
     GangSeen,
+    GangSpoiled,
     NodeGone,
     NodeSeen,
     PodGone,
@@ -71,6 +72,7 @@ class Book:
             DaemonSetsSeen: self._daemon_sets_seen,
             GangSeen: self._gang_seen,
             GangGone: self._gang_gone,
+            GangSpoiled: self._gang_spoiled,
             PodSeen: self._pod_seen,
             PodGone: self._pod_gone,
             BindAnswered: self._bind_answered,
@@ -193,14 +195,16 @@ class Book:
         elif known.gone:
             if known.since != event.since:
                 self._begin_anew(known)
-            known.gone, known.request, known.owner, known.since = False, event.request, event.owner, event.since
+            known.gone, known.spoiled = False, False
+            known.request, known.owner, known.since = event.request, event.owner, event.since
             self.renewed[name] = None
-        elif known.request == event.request:
+        elif known.request == event.request and not known.spoiled:
             if known.owner == event.owner:
                 return
             known.owner = event.owner  # what makes its pods came after it, or is not alone any more
         else:
-            known.request, known.owner = event.request, event.owner
+            known.ask(event.request)
+            known.owner, known.spoiled = event.owner, False
             self.renewed[name] = None
         self.touched[name] = None
 
@@ -211,6 +215,12 @@ class Book:
             self._membership.pop(pod.key.uid, None)
             self._bygone.add(pod.key.uid)
         gang.collected.clear()
+
+    def _gang_spoiled(self, event: GangSpoiled) -> None:
+        gang = self.gangs.get(event.id)
+        if gang is not None and not gang.gone:
+            gang.spoiled = True
+            self.touched[gang.id] = None
 
     def _gang_gone(self, event: GangGone) -> None:
         gang = self.gangs.get(event.id)
@@ -282,6 +292,7 @@ class Book:
             gang.pods.pop(pod.key, None)
             gang.asked.pop(pod.key, None)
             self.touched[gang.id] = None
+            self.rebook(gang)  # at once: a pod stands on the board once, and another gang may have it in this step
             return
         if pod.gang is not None:
             self._disclaim(pod.gang, pod.key)

@@ -6,7 +6,7 @@ Placing does not know which follows. Never both in one gang: it is its rule from
 from phalanx.engine.gangs import Gang
 from phalanx.engine.slots import Slot
 from phalanx.model.effects import Bind, Effect, Evict, Suspend, Ungate
-from phalanx.model.nodes import Pairs
+from phalanx.model.nodes import Node, Pairs, Toleration
 from phalanx.model.pods import Pod
 from phalanx.model.topology import HOSTNAME, Tree
 
@@ -18,20 +18,26 @@ def is_ahead(gang: Gang) -> bool:
     return gang.request.rules.enforcement == GATE and bool(gang.owner) and not gang.living()
 
 
-def released(gang: Gang, pod: Pod, slot: Slot, rank: int | None, tree: Tree) -> Effect:
+def released(
+    gang: Gang, pod: Pod, slot: Slot, rank: int | None, tree: Tree, tolerations: tuple[Toleration, ...]
+) -> Effect:
     """The effect that gives a pod its place, with its domain and rank beside it. (KA-004, KA-056, K-062)"""
-    path = tree.paths[tree.index[slot.node]] if slot.node in tree.index else ()
-    if gang.request.rules.enforcement == GATE:
-        return Ungate(gang.id, pod.key, _selector(tree, slot.node, path), rank)
     inside = slot.node in tree.index and bool(tree.inside[tree.index[slot.node]])
-    return Bind(gang.id, pod.key, slot.node, "/".join(path[:-1]) if inside else "", rank)
+    domain = "/".join(tree.paths[tree.index[slot.node]][:-1]) if inside else ""
+    if gang.request.rules.enforcement == GATE:
+        selector = _selector(tree, gang.nodes[slot.node])
+        return Ungate(gang.id, pod.key, slot.node, selector, domain, rank, tolerations)
+    return Bind(gang.id, pod.key, slot.node, domain, rank, tolerations)
 
 
-def _selector(tree: Tree, node: str, path: tuple[str, ...]) -> Pairs:
-    """The values of all levels down to the hostname, as Kueue's pods get them. (K-046, X-01)"""
-    labels = [level.label for level in tree.topology.levels]
-    found = dict(zip(labels, path, strict=False))
-    return tuple(sorted({**found, HOSTNAME: node}.items()))
+def _selector(tree: Tree, node: Node) -> Pairs:
+    """The labels of a node for all levels down to the hostname, as Kueue's pods get them. (K-046, X-01)
+
+    A node outside the topology lacks some, and its hostname may be another than its name.
+    """
+    levels = [level.label for level in tree.topology.levels]
+    found = {label: node.labels[label] for label in levels if label in node.labels}
+    return tuple(sorted({HOSTNAME: node.labels.get(HOSTNAME, node.name), **found}.items()))
 
 
 def is_released(gang: Gang, pod: Pod) -> bool:

@@ -15,11 +15,11 @@ from heapq import heapify, heappop, heappush
 from phalanx.engine import enforce, sizing, slots
 from phalanx.engine.book import Book
 from phalanx.engine.decide import decide
-from phalanx.engine.gangs import Gang
+from phalanx.engine.gangs import STARTED, Gang
 from phalanx.engine.lifecycle import Cause, State, after
 from phalanx.engine.reactions import Reactions
 from phalanx.engine.settings import Settings
-from phalanx.engine.turns import Turns, shut_out
+from phalanx.engine.turns import Turns, shut_out, told
 from phalanx.engine.whatif import ROOM
 from phalanx.model.decision import Decision, Invalid, Placed
 from phalanx.model.effects import Effect, Prepare, Report, Resume
@@ -150,6 +150,8 @@ class Engine:
         gang.entered, gang.deadline = self.now, None if seconds is None else self.now + seconds
         if gang.deadline is not None:
             self.wake_at(gang, gang.deadline)
+        if gang.state not in STARTED:
+            gang.kept, gang.lack = None, None  # the next start is of all that it asks for
         if gang.state is State.QUEUED:
             self.turns.enter(gang)
         else:
@@ -177,7 +179,9 @@ class Engine:
 
     def _look(self, gang: Gang) -> None:
         """One look at one that waits: it starts, or sleeps until what is in its way may have gone."""
-        if gang.request.suspended:
+        if gang.spoiled:
+            self._turn_away(gang)
+        elif gang.request.suspended:
             self._wait(gang, gang.request, Reason(Why.SUSPENDED, gang.request.root.name, "cluster", 0))
         elif gang.not_before > self.now:
             self._wait(gang, gang.request, Reason(Why.BACKING_OFF, gang.request.root.name, "cluster", 0))
@@ -188,8 +192,8 @@ class Engine:
             self._wait_for_pods(gang, lack)
         elif not self._is_known(wanted.topology):
             self._refuse(gang, wanted, Reason(Why.NO_MATCHING_NODES, wanted.root.name, "cluster", 0))
-        elif self.turns.is_behind(gang, self.now):
-            self._wait(gang, wanted, Reason(Why.BEHIND_OTHERS, wanted.root.name, "cluster", 0))
+        elif (ahead := self.turns.ahead_of(gang, self.now)) is not None:
+            self._wait(gang, wanted, Reason(Why.BEHIND_OTHERS, wanted.root.name, "cluster", 0, ahead=ahead))
         elif (known := self._still_true(gang, wanted)) is not None:
             self._wait(gang, wanted, known)
         else:
@@ -223,10 +227,13 @@ class Engine:
             if isinstance(decision, Placed):
                 return self._start(gang, decision, name)
             if isinstance(decision, Invalid):
-                self.turns.leave(gang.id)
-                return self.move(gang, Cause.WRONG)
+                return self._turn_away(gang)
             reasons.append(decision if isinstance(decision, Reason) else decision.reason)
         return self._refuse(gang, wanted, *reasons)
+
+    def _turn_away(self, gang: Gang) -> None:
+        self.turns.leave(gang.id)
+        self.move(gang, Cause.WRONG)
 
     def _decide_within_quota(self, way: Request, flavor: str | None) -> Decision | Reason:
         """One decision; another one without what there is no quota for, where the gang can do without that."""
@@ -265,7 +272,7 @@ class Engine:
     def _wait(self, gang: Gang, wanted: Request, *reasons: Reason) -> None:
         """It waits, for the last of these that is told, and for any of them that changes."""
         self.turns.sleep(gang, wanted, reasons)
-        gang.reason, gang.quiet_until = reasons[-1], None
+        gang.reason, gang.quiet_until = told(reasons), None
         self._tell(gang)
 
     def _wait_for_pods(self, gang: Gang, lack: Reason) -> None:

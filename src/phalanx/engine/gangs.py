@@ -41,6 +41,7 @@ class Gang:
     not_before: float = 0.0
     failures: int = 0
     urgent: bool = False
+    spoiled: bool = False  # its manifest is wrong by now; ``request`` is what it said before
     gone: bool = False  # it was deleted, and is kept until nothing of it holds a place
     flavor: str | None = None
     slots: dict[str, list[Slot]] = field(default_factory=dict)
@@ -50,6 +51,8 @@ class Gang:
     refused: dict[PodKey, int] = field(default_factory=dict)
     past: set[PodKey] = field(default_factory=set)  # pods that failed before its present start: each counts once
     collected: Counter[tuple[str, int | None]] = field(default_factory=Counter)
+    lack: Reason | None = None  # why pods of it that came late, or came back, have no place while it runs
+    kept: dict[str, int] | None = None  # what it was whole with, while its manifest asks for more than that
     resting: dict[PodKey, float] = field(default_factory=dict)  # late pods that no node took: left alone until then
 
     @property
@@ -123,9 +126,28 @@ class Gang:
         for slots in self.slots.values():
             yield from slots
 
+    def places(self, only_sent: bool = False) -> Counter[str]:
+        """How many of each set have a place (that somebody was sent to, if asked), or have succeeded."""
+        given = [slot for slot in self.every_slot() if not slot.done and (slot.sent or not only_sent)]
+        found = Counter(slot.pod_set for slot in given)
+        found.update({name: seen.succeeded for name, seen in self.seen().items()})
+        return found
+
     def has(self, count: "dict[str, int]") -> bool:
-        """Whether so many pods of each set are the minimum of all of it."""
-        return _enough(self.request.root, count)
+        """Whether so many pods of each set are the minimum of all of it, or what it was whole with: a gang that runs
+        and is asked to be larger is kept as it is until there is room for more."""
+        return enough(self.request.root, count, self.kept)
+
+    def ask(self, request: Request) -> None:
+        """Its manifest is this from now on."""
+        if self.state in STARTED:
+            before = self.kept
+            self.kept = {pods.name: least(pods, before) for pods in self.request.root.pod_sets()}
+        self.request = request
+
+    def has_grown(self) -> bool:
+        """Whether all that its manifest asks for is there by now."""
+        return enough(self.request.root, self.counted())
 
     def counted(self, only_ready: bool = False) -> dict[str, int]:
         """Pods of each set that are bound (and ready, if asked), or have succeeded."""
@@ -147,20 +169,23 @@ class Gang:
         there = self.on_nodes()
         taken = {pod.key for pod in there}
         found = [_running(pod.running, pod.node, self.id) for pod in there]
+        alike = Counter[tuple[str, int]]()
         for slot in self.every_slot():
             if not slot.done and (slot.pod is None or slot.pod not in taken):
-                found += self._assumed(slot)
+                found += self._assumed(slot, alike[slot.pod_set, slot.number])
+                alike[slot.pod_set, slot.number] += 1
         seated = {slot.pod for slot in self.every_slot()}
         sent = [pod for pod in self.sent() if pod.key not in seated and pod.pinned in self.nodes]
         return (*found, *(_running(pod.running, pod.pinned, self.id) for pod in sent))
 
-    def _assumed(self, slot: Slot) -> list[RunningPod]:
+    def _assumed(self, slot: Slot, alike: int) -> list[RunningPod]:
         """What is not bound yet, as it will be: by the name of its pod if it has one, so that nothing changes then.
-        Nothing where no pod is to come: its set was taken out of the manifest."""
+        Nothing where no pod is to come: its set was taken out of the manifest. ``alike``: places before it with the
+        same number, for pods may say that they have the same rank."""
         pod = self.pods.get(slot.pod) if slot.pod is not None else None
         if pod is not None:
             return [_running(pod.running, slot.node, self.id)]
-        name = f"{self.id}/{slot.pod_set}/{slot.number}"
+        name = f"{self.id}/{slot.pod_set}/{slot.number}" + (f"+{alike}" if alike else "")
         shapes = [pods.shape for pods in self.request.root.pod_sets() if pods.name == slot.pod_set]
         return [
             RunningPod(name, s.namespace, slot.node, s.requests, dict(s.labels), s.ports, s.anti_affinity, self.id)
@@ -174,8 +199,14 @@ def _running(pod: RunningPod, node: str, gang: str) -> RunningPod:
     return RunningPod(pod.name, pod.namespace, node, pod.requests, pod.labels, pod.ports, pod.anti_affinity, gang)
 
 
-def _enough(member: Group | PodSet, count: dict[str, int]) -> bool:
+def enough(member: Group | PodSet, count: Mapping[str, int], kept: Mapping[str, int] | None = None) -> bool:
+    """Whether so many pods of each set are the minimum of a group or a set, or as many as are ``kept``."""
     if isinstance(member, PodSet):
-        return count.get(member.name, 0) >= member.min_count
-    good = sum(_enough(below, count) for below in member.members)
+        return count.get(member.name, 0) >= least(member, kept)
+    good = sum(enough(below, count, kept) for below in member.members)
     return good >= (len(member.members) if member.min_members is None else member.min_members)
+
+
+def least(pods: PodSet, kept: Mapping[str, int] | None) -> int:
+    """How many of a set there must be: a set that came into the manifest since is not among what is kept."""
+    return pods.min_count if kept is None else min(pods.min_count, kept.get(pods.name, 0))

@@ -1,7 +1,9 @@
 """New places for a gang that runs: which can be found at all, which are had together, and who comes first."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from phalanx.engine.gangs import enough
 from phalanx.engine.repair import Place, Survivors, in_order, is_new, slice_of
 from phalanx.engine.slots import Slot
 from phalanx.model.request import Group, PodSet, Request
@@ -25,6 +27,27 @@ def _is_torn(pods: PodSet, slot: Slot, survivors: Survivors) -> bool:
         survivors.are_torn([held[n] for n in held if n // layer.size == slot.number // layer.size], layer.level)
         for layer in pods.slices
     )
+
+
+def whole(root: Group, new: Sequence[Slot], places: Mapping[str, int]) -> list[Slot]:
+    """Those of new places with which no group or set begins with fewer pods than it needs. (W-133)
+
+    ``places``: how many each set has. What has some grows pod by pod; what has none begins with its minimum at once, or
+    with all that are made before others have nodes."""
+    kept = _beginning(root, Counter(slot.pod_set for slot in new), places)
+    return [slot for slot in new if slot.pod_set in kept]
+
+
+def _beginning(member: Group | PodSet, new: Mapping[str, int], places: Mapping[str, int]) -> dict[str, int]:
+    """New places by set, without those of a member that has not begun and would not have enough."""
+    if isinstance(member, PodSet):
+        sets, kept = [member], {member.name: new.get(member.name, 0)}
+    else:
+        sets, kept = list(member.pod_sets()), dict[str, int]()
+        for below in member.members:
+            kept |= _beginning(below, new, places)
+    made = {pods.name: pods.min_count if pods.first is None else pods.first for pods in sets}
+    return kept if any(places.get(pods.name) for pods in sets) or enough(member, kept, made) else {}
 
 
 def fragments(request: Request, wanted: Sequence[Slot], survivors: Survivors) -> set[Place]:

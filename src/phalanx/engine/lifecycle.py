@@ -35,7 +35,6 @@ class Cause(StrEnum):
     NODE_LOST = "its places are gone before it started"
     SUSPENDED = "its owner holds it back"
     DRAINED = "its queue is drained"
-    NO_REPAIR = "the lost pods have no place near the others"
     PODS_GONE = "its pods have left"
     PODS_VANISHED = "none of its pods is left"
     COMPLETED = "its pods have succeeded"
@@ -106,7 +105,6 @@ TABLE: dict[State, dict[Cause, State]] = {
     _D: {
         Cause.RECOVERED: _S,
         Cause.RECOVERY_TIMEOUT: _E,
-        Cause.NO_REPAIR: _E,
         Cause.POD_FAILED: _E,
         Cause.SUSPENDED: _E,
         Cause.DRAINED: _E,

@@ -7,16 +7,19 @@ elsewhere, and, when recovery takes too long, the gang (``reactions``).
 from collections import Counter
 from dataclasses import replace
 
-from phalanx.engine import growing, repair, seating
+from phalanx.engine import growing, repair, seating, sizing
 from phalanx.engine.book import Book
 from phalanx.engine.gangs import STARTED, Gang
-from phalanx.engine.lifecycle import Cause, State
+from phalanx.engine.lifecycle import State
 from phalanx.engine.loop import Loop
 from phalanx.engine.repair import Survivors
 from phalanx.engine.slots import Slot
-from phalanx.model.decision import Placed
-from phalanx.model.effects import Evict
+from phalanx.model.decision import Placed, Waiting
+from phalanx.model.effects import Evict, Report
+from phalanx.model.reasons import Reason, Why
+from phalanx.model.request import Missing
 
+MOVES = "GROUP_MOVES"  # why pods of a part are asked to go while the rest of their gang stays
 WHOLE = "Gang"  # the disruption of gangs of which no part is moved while the rest stays
 
 
@@ -30,8 +33,17 @@ class Mending:
 
         False: its places are gone before it has started, and nothing is left to be near to.
         """
-        if self._still_leaving(gang):
-            return True
+        if self._still_leaving(gang) or gang.spoiled:
+            return True  # whose manifest is wrong keeps the places it has: its levels may be none any more
+        before, gang.lack = gang.lack, None
+        mended = self._mended(gang)
+        if gang.lack is None or gang.lack.type is Why.PODS_MISSING:
+            return mended  # pods that come one after the other lack each other for a moment
+        if before is None or before.type is not gang.lack.type:
+            self._loop.say(Report(gang.id, gang.state, "", gang.lack, self._loop.now))
+        return mended
+
+    def _mended(self, gang: Gang) -> bool:
         for slot in gang.every_slot():
             slot.moved = slot.moved or (self._is_to_be_asked(gang, slot) and self._is_overfull(slot.node))
         gone = [slot for slot in gang.every_slot() if self._is_lost(gang, slot)]
@@ -44,16 +56,37 @@ class Mending:
         return True
 
     def _joinable(self, gang: Gang, extra: list[Slot]) -> list[Slot]:
-        """New places that can be found. A gang that has its minimum does not grow where it is in two domains by now."""
+        """New places that can be found. A gang that has its minimum does not grow where it is in two domains by now,
+        and what has not begun waits for as many pods as it needs."""
         survivors = self._survivors(gang)
         found = growing.joinable(gang.request, extra, survivors) if survivors.whole else extra
         if len(found) < len(extra):
             self._book.needy[gang.id] = None
-        return found
+        whole = growing.whole(gang.request.root, found, survivors.places)
+        waiting = {slot.pod_set for slot in found} - {slot.pod_set for slot in whole}
+        if waiting:
+            gang.lack = _missing(sizing.lacking(gang.request.root, waiting, survivors.places, gang.seen()))
+        return whole
 
     def _find_places(self, gang: Gang, wanted: list[Slot]) -> None:
-        """Turn by turn, until nothing more is found. Where none of a set is found, the rest of it is not looked for."""
+        """New places for these. What has not begun gets as many as it needs, or gives back those that were found."""
         self._loop.rebook(gang)
+        places, new = gang.places(), [slot for slot in wanted if repair.is_new(slot)]
+        self._look_for(gang, wanted)
+        found = [slot for slot in new if not repair.is_new(slot)]
+        kept = growing.whole(gang.request.root, found, places)
+        if len(kept) < len(found):
+            self._give_back(gang, [slot for slot in found if not any(slot is one for one in kept)])
+            self._loop.rebook(gang)
+
+    def _give_back(self, gang: Gang, places: list[Slot]) -> None:
+        """These are no places any more. They are looked for again when room comes free."""
+        for name, listed in gang.slots.items():
+            gang.slots[name] = [slot for slot in listed if not any(slot is one for one in places)]
+        self._book.needy[gang.id] = None
+
+    def _look_for(self, gang: Gang, wanted: list[Slot]) -> None:
+        """Turn by turn, until nothing more is found. Where none of a set is found, the rest of it is not looked for."""
         while wanted and (turn := self._in_turn(gang, wanted)):
             lost = self._affordable(gang, turn)
             found = self._replace(gang, lost) if lost else []
@@ -96,6 +129,7 @@ class Mending:
                 new = more
             else:
                 short |= {slot.pod_set for slot in bundle}
+                gang.lack = self._loop.turns.no_quota(gang, more)
                 self._book.needy[gang.id] = None
                 if not survivors.whole:
                     break  # first what it cannot do without
@@ -140,7 +174,7 @@ class Mending:
         for pod in there:
             if seating.is_due(gang, pod, self._loop.now, self._loop.settings.bind_again):
                 gang.asked[pod.key] = self._loop.now
-                self._loop.say(Evict(gang.id, pod.key, Cause.NO_REPAIR.name))
+                self._loop.say(Evict(gang.id, pod.key, MOVES))
                 self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
         return bool(there)
 
@@ -169,12 +203,12 @@ class Mending:
 
     def _without_place(self, gang: Gang) -> list[Slot]:
         """A new place for each pod that has none to take over: late and extra ones. (M-025)"""
-        if gang.state not in STARTED or gang.request.rules.on_failure == "None":
+        if gang.state not in STARTED:
             return []
         seating.assign(gang)
         wanted, taken = gang.wanted(), {slot.pod for slot in gang.every_slot()}
         soon = Counter(slot.pod_set for slot in gang.every_slot() if slot.pod is not None and gang.is_leaving(slot.pod))
-        found: list[Slot] = []
+        open_sets, found = self._open_sets(gang), list[Slot]()
         for pod in gang.living():
             if pod.key in taken or pod.pod_set not in wanted or gang.resting.get(pod.key, 0) > self._loop.now:
                 continue
@@ -185,9 +219,26 @@ class Mending:
             slot = Slot(pod.pod_set, seating.number(gang, pod, found), pod.node, pod.key, moved=bool(pod.node))
             if pod.node:
                 gang.slots.setdefault(pod.pod_set, []).append(slot)
-            else:
+            elif pod.pod_set in open_sets:
                 found.append(slot)
+            else:
+                gang.lack = self._rest_of(gang, pod.pod_set)
         return found
+
+    def _open_sets(self, gang: Gang) -> set[str]:
+        """The pod sets that may have new places: all, or, where its rule says that late pods wait for the whole set,
+        those of which every pod is there. A gang that was found half is yet to start, and nobody in it is late. (W-153)
+        """
+        is_half = gang.state is State.BINDING and not gang.has(gang.places())
+        if gang.request.rules.on_failure != "None" or is_half:
+            return gang.wanted()
+        there = gang.there()
+        return {pods.name for pods in gang.request.root.pod_sets() if there.get(pods.name, 0) >= pods.count}
+
+    def _rest_of(self, gang: Gang, name: str) -> Reason | None:
+        """What late pods wait for that start only when all of their set are there."""
+        wanted = next(pods.count for pods in gang.request.root.pod_sets() if pods.name == name)
+        return _missing(Missing(name, wanted, gang.there().get(name, 0)))
 
     def _survivors(self, gang: Gang) -> Survivors:
         nodes: dict[str, dict[int, str]] = {}
@@ -197,8 +248,7 @@ class Mending:
         for slot in there:
             nodes.setdefault(slot.pod_set, {})[slot.number] = slot.node
         firm = frozenset(slot.node for slot in there if not slot.moved)
-        places = Counter(slot.pod_set for slot in gang.every_slot() if not slot.done)
-        places.update({name: seen.succeeded for name, seen in gang.seen().items()})
+        places = gang.places()
         tree = self._book.board.draft(gang.request.topology).tree
         return Survivors(tree, nodes, repair.beside(gang.request), places, gang.has(places), firm)
 
@@ -213,6 +263,7 @@ class Mending:
         way = self._loop.turns.more(gang, wanted, new)
         decision = None if way is None else self._loop.decide(way)
         if not isinstance(decision, Placed):
+            gang.lack = decision.reason if isinstance(decision, Waiting) else self._loop.turns.no_quota(gang, new)
             self._book.needy[gang.id] = None
             if survivors.whole and all(repair.is_new(slot) for listed in lost.values() for slot in listed):
                 return []  # it can do without
@@ -234,3 +285,9 @@ class Mending:
         slot.node, slot.moved = node, False
         if slot.pod is not None and slot.pod in gang.pods and gang.pods[slot.pod].node:
             slot.pod = None  # it is lost with its node; another one will come
+
+
+def _missing(lack: Missing | None) -> Reason | None:
+    if lack is None:
+        return None
+    return Reason(Why.PODS_MISSING, lack.group, "cluster", lack.needed, pods_seen=lack.seen)

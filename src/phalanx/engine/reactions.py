@@ -1,11 +1,12 @@
 """What a gang does about what happened to it: its pods came, went, failed, its node is gone, its clock ran out."""
 
-from phalanx.engine import enforce, seating, slots
+from phalanx.engine import enforce, growing, seating, sizing, slots
 from phalanx.engine.book import Book
 from phalanx.engine.gangs import HOLDING, STARTED, Gang
 from phalanx.engine.lifecycle import Cause, State
 from phalanx.engine.loop import Loop
 from phalanx.engine.mending import Mending
+from phalanx.engine.slots import Slot
 from phalanx.model.effects import Evict
 from phalanx.model.events import Answer, BindAnswered
 from phalanx.model.pods import Pod
@@ -137,6 +138,8 @@ class Reactions:
             return
         tree = self._book.board.draft(gang.request.topology).tree
         offsets = slots.offsets(gang.request)
+        tolerations = self._loop.turns.tolerations(gang)
+        unbegun = self._unbegun(gang)
         for slot in gang.every_slot():
             pod = gang.pods.get(slot.pod) if slot.pod is not None else None
             if pod is None or pod.node or not seating.is_due(gang, pod, self._loop.now, self._loop.settings.bind_again):
@@ -146,10 +149,27 @@ class Reactions:
                 continue
             if enforce.is_released(gang, pod) or slot.node not in self._book.nodes:
                 continue
-            gang.asked[pod.key] = self._loop.now
+            if slot.pod_set in unbegun and not slot.sent:
+                continue
+            gang.asked[pod.key], slot.sent = self._loop.now, True
             rank = offsets[slot.pod_set] + slot.number if slot.pod_set in offsets else pod.rank
-            self._loop.say(enforce.released(gang, pod, slot, rank, tree))
+            self._loop.say(enforce.released(gang, pod, slot, rank, tree, tolerations))
             self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
+
+    def _unbegun(self, gang: Gang) -> set[str]:
+        """Sets to whose places nobody was sent, and that lack pods to begin with: of places that were found ahead of
+        their pods, in a part that the gang can do without."""
+        for slot in gang.every_slot():
+            pod = gang.pods.get(slot.pod) if slot.pod is not None else None
+            there = pod is not None and (pod.key in gang.asked or enforce.is_released(gang, pod))
+            slot.sent = slot.sent or there
+        return self._too_few(gang, [slot for slot in gang.every_slot() if slot.pod is not None])
+
+    def _too_few(self, gang: Gang, places: list[Slot]) -> set[str]:
+        """Sets in which nobody is and that these places are too few to begin."""
+        new = [slot for slot in places if not slot.sent and not slot.done]
+        kept = growing.whole(gang.request.root, new, gang.places(only_sent=True)) if new else []
+        return {slot.pod_set for slot in new} - {slot.pod_set for slot in kept}
 
     def _waits_for_all(self, gang: Gang) -> bool:
         """Whether replacements wait until the whole set is there again: its rule, while some are missing. (W-153)"""
@@ -197,7 +217,7 @@ class Reactions:
     def _evicting(self, gang: Gang) -> None:
         gang.past = gang.broken()
         owned = gang.request.rules.enforcement == enforce.GATE and gang.owner
-        if gang.on_nodes() or gang.asked or (owned and gang.living()):
+        if self._waits_for_pods_to_leave(gang) or gang.asked or (owned and gang.living()):
             return self._evict(gang)
         gang.slots, gang.asked, gang.refused = {}, {}, {}
         gang.collected.clear()
@@ -208,6 +228,13 @@ class Reactions:
         self._loop.wake_at(gang, gang.not_before)
         self._loop.move(gang, Cause.PODS_GONE)
         return None
+
+    def _waits_for_pods_to_leave(self, gang: Gang) -> bool:
+        """Whether pods are still there. For one that was told to go and does not, as on a node that is dead, nobody
+        waits longer than for a start: it keeps its room, and the gang may start beside it."""
+        there = gang.on_nodes()
+        late = self._loop.now >= gang.entered + gang.request.rules.schedule
+        return bool(there) and not (late and all(pod.leaving for pod in there))
 
     def _evict(self, gang: Gang) -> None:
         """Asks its pods to leave, and again while some do not: it is safe to repeat."""
@@ -254,9 +281,11 @@ class Reactions:
         if gang.state not in HOLDING:
             return
         rules = gang.request.rules
-        if gang.state is State.RESERVED and gang.has(gang.there()):
+        if gang.state is State.RESERVED and sizing.can_start(gang.request, gang.seen()):
             self._loop.move(gang, Cause.PODS_CAME, rules.schedule)
         self.release(gang)
+        if gang.kept is not None and gang.has_grown():
+            gang.kept = None
         enough = gang.has(gang.counted())
         if enough:
             self._give_up_empty(gang)
@@ -279,15 +308,22 @@ class Reactions:
         latest = self._loop.now - gang.request.rules.recovery
         for name, listed in gang.slots.items():
             kept = [slot for slot in listed if slot.empty_since is None or slot.pod or slot.empty_since > latest]
-            self._book.freed = self._book.freed or len(kept) < len(listed)
-            gang.slots[name] = kept
+            self._keep(gang, name, kept)
+        for name in self._too_few(gang, list(gang.every_slot())):
+            self._keep(gang, name, [slot for slot in gang.slots[name] if slot.sent or slot.done])
+
+    def _keep(self, gang: Gang, name: str, kept: list[Slot]) -> None:
+        """Of the places of a set only these are left."""
+        self._book.freed = self._book.freed or len(kept) < len(gang.slots[name])
+        gang.slots[name] = kept
 
     def _rest(self, gang: Gang) -> None:
-        """A late pod that no node takes is left alone for a while; the gang runs without it."""
+        """A late pod that no node takes is left alone for a while: a long one, if the gang can run without it."""
+        seconds = self._loop.settings.backoff_most if gang.has(gang.counted()) else self._loop.settings.backoff
         tired = [key for key, count in gang.refused.items() if count >= self._loop.settings.bind_tries]
         for key in tired:
             del gang.refused[key]
-            gang.resting[key] = self._loop.now + self._loop.settings.backoff_most
+            gang.resting[key] = self._loop.now + seconds
             self._loop.wake_at(gang, gang.resting[key])
         for name, listed in gang.slots.items():
             gang.slots[name] = [slot for slot in listed if slot.pod not in tired]
@@ -307,6 +343,6 @@ class Reactions:
         gang.slots = {name: [s for s in listed if s.pod in under_way] for name, listed in gang.slots.items()}
         gang.refused, gang.not_before = {}, self._loop.now
         self._evict(gang)
-        gang.urgent = cause in (Cause.NODE_LOST, Cause.NO_REPAIR, Cause.RECOVERY_TIMEOUT)
+        gang.urgent = cause in (Cause.NODE_LOST, Cause.RECOVERY_TIMEOUT)
         self._book.freed = True
         self._evicting(gang)

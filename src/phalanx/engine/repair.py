@@ -192,7 +192,9 @@ def _group(group: Group, lost: Mapping[str, Sequence[Slot]], survivors: Survivor
         else:
             members += parts
     if more:
-        members.append(Group(f"{group.name}{_PART}more", tuple(more), min_members=0))
+        begun = any(survivors.places.get(name) for name in names)
+        least = 0 if begun or group.min_members is None else min(group.min_members, len(more))
+        members.append(Group(f"{group.name}{_PART}more", tuple(more), min_members=least))
     if not members:
         return None
     required = group.required if held is None else None

@@ -1,6 +1,10 @@
-"""The part of a Request that can start now: as many pods as exist, if every group has its minimum."""
+"""The part of a Request that can start now: as many pods as exist, if every group has its minimum.
 
-from collections.abc import Mapping
+All of it where others are made only when the first have nodes: to wait for those would be to wait for ever, and to
+place the first alone would be to start half a gang.
+"""
+
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from phalanx.model.request import Group, Missing, PodSet, Request
@@ -25,6 +29,25 @@ def sized(request: Request, seen: Mapping[str, Seen]) -> Request | Missing:
     return replace(request, root=root, missing=())
 
 
+def can_start(request: Request, seen: Mapping[str, Seen]) -> bool:
+    """Whether the pods that must exist before it starts do."""
+    return not isinstance(sized(request, seen), Missing)
+
+
+def lacking(root: Group, sets: Collection[str], places: Mapping[str, int], seen: Mapping[str, Seen]) -> Missing | None:
+    """What pods of these sets wait for, in a gang that runs: the first member around them that has no places, and not
+    the pods to begin with."""
+    for group in root.groups():
+        for member in group.members:
+            inside = [member.name] if isinstance(member, PodSet) else [pods.name for pods in member.pod_sets()]
+            if any(places.get(name) for name in inside) or not any(name in sets for name in inside):
+                continue
+            found = _group(member, seen) if isinstance(member, Group) else _pods(member, group.name, seen)
+            if isinstance(found, Missing):
+                return found
+    return None
+
+
 def _group(group: Group, seen: Mapping[str, Seen]) -> Group | Missing:
     """Members whose pods are not there are left out where the group can do without them."""
     found = [_group(m, seen) if isinstance(m, Group) else _pods(m, group.name, seen) for m in group.members]
@@ -43,8 +66,15 @@ def _group(group: Group, seen: Mapping[str, Seen]) -> Group | Missing:
 def _pods(pods: PodSet, group: str, seen: Mapping[str, Seen]) -> PodSet | Missing:
     here = seen.get(pods.name, Seen())
     least = max(pods.min_count - here.succeeded, 0)
-    size = pods.slices[0].size if pods.slices else 1
-    count = min(here.alive, pods.count) // size * size
+    if pods.first is not None and here.alive + here.succeeded < pods.first:
+        return Missing(group, pods.first, here.alive + here.succeeded)
+    count = _those_there(pods, here) if pods.first is None else max(pods.count - here.succeeded, 0)
     if count < least:
         return Missing(group, pods.min_count, here.alive + here.succeeded)
     return replace(pods, count=count, min_count=min(least, count))
+
+
+def _those_there(pods: PodSet, here: Seen) -> int:
+    """How many can start, in whole slices."""
+    size = pods.slices[0].size if pods.slices else 1
+    return min(here.alive, pods.count) // size * size

@@ -16,6 +16,7 @@ class Slot:
     number: int
     node: str
     pod: PodKey | None = None
+    sent: bool = False  # somebody was sent to it, or found there
     done: bool = False  # its pod has succeeded, and needs it no more
     moved: bool = False  # its node went, or has other labels than when it was chosen: nobody else is bound to it
     leaving: bool = False  # its pod was asked to go, so that its group can be placed elsewhere

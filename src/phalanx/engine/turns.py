@@ -11,22 +11,21 @@ for good.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from phalanx.engine.board import Board
 from phalanx.engine.book import Book
 from phalanx.engine.gangs import HOLDING, Gang
 from phalanx.model.decision import Placed
-from phalanx.model.nodes import Node, PodShape
+from phalanx.model.nodes import Node, PodShape, Toleration
 from phalanx.model.queues import Flavor
-from phalanx.model.reasons import PODS_GONE, Closed, ClosedQueue, Reason, Why
+from phalanx.model.reasons import PODS_GONE, Closed, ClosedQueue, FullQuota, Reason, Why
 from phalanx.model.request import Request
-from phalanx.order import flavors, quota, sequence
+from phalanx.order import flavors, holders, quota, sequence
 from phalanx.order.admission import closed, is_drained
-from phalanx.order.affordable import affordable, smallest
+from phalanx.order.affordable import affordable, cheapest, smallest
 from phalanx.order.conditions import Condition, conditions
 from phalanx.order.lines import Lines
-from phalanx.order.quota import Counts, Used
+from phalanx.order.quota import Counts, Short
 from phalanx.order.sequence import Ageing, Entry
 from phalanx.order.usage import Usage
 from phalanx.order.waiting import Asked, Hints, Waiting
@@ -73,6 +72,7 @@ class Turns:
         self._lines = Lines()
         self.usage = Usage()
         self._booked: dict[str, Booked] = {}
+        self._holders: dict[tuple[str, str | None, str], tuple[str, ...]] = {}  # of quotas, until somebody books
         self._eased: set[str] = set()
         self._queues, self._changed = book.queues, False
         self._verdicts: dict[str, Verdict] = {}
@@ -152,6 +152,7 @@ class Turns:
         if self._book.queues is not self._queues:
             self._queues, self._changed = self._book.queues, True
             self._verdicts.clear()
+            self._holders.clear()
             self.usage.under(self._queues)
             for gang in self._book.gangs.values():
                 if gang.id in self._booked and self._find_flavor(gang):
@@ -201,9 +202,10 @@ class Turns:
         for turn in sequence.ordered(rest, self._book.queues, now, self._patience):
             yield gangs[turn.entry.id]
 
-    def is_behind(self, gang: Gang, now: float) -> bool:
-        """Whether somebody ahead of it in its queue must start first."""
-        return not gang.urgent and self._blocker(gang.request.queue, now) not in (None, gang.id)
+    def ahead_of(self, gang: Gang, now: float) -> str | None:
+        """Who is ahead of it in its queue and must start first; None: nobody."""
+        ahead = None if gang.urgent else self._blocker(gang.request.queue, now)
+        return None if ahead == gang.id else ahead
 
     def blocks(self, gang: Gang, now: float) -> bool:
         """Whether everybody else in its queue waits for it: then nothing old is told of it."""
@@ -239,7 +241,7 @@ class Turns:
             full = quota.over(request.queue, name, self.usage, quota.need(request), queues)
             least = quota.over(request.queue, name, self.usage, quota.need(request, Counts.MINIMUM), queues)
             if least:
-                yield flavor, over_quota(request, any(one.for_good for one in least))
+                yield flavor, self._over_quota(request, least)
             else:
                 yield flavor, flavors.applied(smallest(request) if full else request, flavor)
 
@@ -252,11 +254,29 @@ class Turns:
         if not short:
             return None
 
-        def fits(used: Mapping[str, Used], amounts: Mapping[str, int]) -> bool:
-            return not quota.over(request.queue, flavor, used, amounts, queues)
+        def over(amounts: Mapping[str, int]) -> tuple[Short, ...]:
+            return quota.over(request.queue, flavor, self.usage, amounts, queues)
 
-        part = partial(affordable, request, [name for name, count in counts.items() if count], short[0].resource)
-        return part(partial(fits, self.usage)) or over_quota(request, for_good=part(partial(fits, {})) is None)
+        inside, scarce = [name for name, count in counts.items() if count], short[0].resource
+        part = affordable(request, inside, scarce, lambda amounts: not over(amounts))
+        return part or self._over_quota(request, over(cheapest(request, inside, scarce)))
+
+    def _over_quota(self, request: Request, short: Sequence[Short]) -> Reason:
+        """What is short and who uses it; first what will not do whoever leaves."""
+        first = sorted(short, key=lambda one: not one.for_good)
+        full = tuple(
+            FullQuota(one.queue, one.flavor, one.resource, one.needed, one.used, one.limit, self._held_by(one))
+            for one in first
+        )
+        return replace(over_quota(request, any(one.is_too_small for one in full)), quotas=full)
+
+    def _held_by(self, short: Short) -> tuple[str, ...]:
+        """Who uses most of a quota. Many are refused for one quota in a row, and those who use it are many too."""
+        key = (short.queue, short.flavor, short.resource)
+        if key not in self._holders:
+            held = ((name, (one.queue, one.flavor, one.amounts)) for name, one in self._booked.items())
+            self._holders[key] = holders.most(short, held, self._book.queues)
+        return self._holders[key]
 
     def might_fit(self, request: Request) -> bool:
         """A quick look: whether what must hold wherever it can start holds on one of its flavors. (order.conditions)"""
@@ -274,16 +294,31 @@ class Turns:
         """
         if not self.has_quota(gang, new):
             return None
-        tried = self._tried_on(gang.request)
-        own = next((one for one in tried if one is not None and one.name == gang.flavor), None)
-        if own is None and tried != flavors.ANY_NODE:
+        own = self._flavor(gang)
+        if own is None and self._tried_on(gang.request) != flavors.ANY_NODE:
             return None
         return flavors.applied(wanted, own)
 
+    def tolerations(self, gang: Gang) -> tuple[Toleration, ...]:
+        """What the flavor that a gang is on gives to its pods."""
+        own = self._flavor(gang)
+        return () if own is None else own.tolerations
+
+    def _flavor(self, gang: Gang) -> Flavor | None:
+        tried = self._tried_on(gang.request)
+        return next((one for one in tried if one is not None and one.name == gang.flavor), None)
+
     def has_quota(self, gang: Gang, new: Mapping[str, int]) -> bool:
         """Whether the queue of a gang that runs may take so many more pods of each set, on the flavor it has."""
+        return not self._short_of(gang, new)
+
+    def no_quota(self, gang: Gang, new: Mapping[str, int]) -> Reason:
+        """Why a gang that runs may not have so many more pods of each set."""
+        return replace(self._over_quota(gang.request, self._short_of(gang, new)), needed=sum(new.values()))
+
+    def _short_of(self, gang: Gang, new: Mapping[str, int]) -> tuple[Short, ...]:
         amounts = quota.amounts(gang.request, new)
-        return not quota.over(gang.request.queue, gang.flavor, self.usage, amounts, self._book.queues)
+        return quota.over(gang.request.queue, gang.flavor, self.usage, amounts, self._book.queues)
 
     def flavor_of(self, gang: Gang) -> str | None:
         """The flavor that a gang which runs already must have been given: that of most of its nodes."""
@@ -313,6 +348,7 @@ class Turns:
         now = Booked(gang.request.queue, gang.flavor, amounts)
         if booked == now:
             return
+        self._holders.clear()
         before = self._booked.pop(gang.id, None)
         if before is not None:
             eased = self.usage.give(before.queue, before.flavor, before.amounts)
@@ -325,6 +361,7 @@ class Turns:
     def forget(self, name: str) -> None:
         before = self._booked.pop(name, None)
         if before is not None:
+            self._holders.clear()
             self._eased.update(self.usage.give(before.queue, before.flavor, before.amounts))
 
     def held(self) -> list[tuple[str, str | None, Mapping[str, int]]]:
@@ -342,6 +379,17 @@ def over_quota(request: Request, for_good: bool = False) -> Reason:
     return Reason(
         Why.OVER_QUOTA, request.root.name, "cluster", least, helped_by=QUEUE_CHANGES if for_good else QUOTA_COMES
     )
+
+
+def told(reasons: Sequence[Reason]) -> Reason:
+    """The one reason that is told of several, one for each flavor: the last. If that is a full quota, those of other
+    flavors stand beside it, and first is one that may come free."""
+    if not reasons[-1].quotas:
+        return reasons[-1]
+    full = [one for one in reasons if one.quotas]
+    first = next((one for one in full if one.ends_with_others), full[-1])
+    every = dict.fromkeys((*first.quotas, *(quota for one in full for quota in one.quotas)))
+    return replace(first, quotas=tuple(every))
 
 
 def shut_out(request: Request, queue: ClosedQueue) -> Reason:

@@ -58,7 +58,8 @@ class View:
     """One gang. ``groups``: all of them, outer first; the first is all of it.
 
     ``complete``, ``scheduled``, ``ready``: its minimum exists, has nodes, is ready. ``holds``: it takes room and quota.
-    ``unplaced``: pods that wait for us to give them a node. ``more``: of which group how many domains are no spots.
+    ``unplaced``: pods that wait for us to give them a node; ``lack``: why, where the gang runs without them.
+    ``more``: of which group how many domains are no spots.
     ``ways_out``: what would help it, where that was looked for; a View is made without.
     """
 
@@ -85,6 +86,7 @@ class View:
     spots: tuple[Spot, ...] = ()
     more: tuple[tuple[str, int], ...] = ()
     unplaced: tuple[PodKey, ...] = ()
+    lack: Reason | None = None
     ways_out: tuple[WayOut, ...] = ()
 
     @property
@@ -115,7 +117,7 @@ def of(gang: Gang, tree: Tree | None) -> View:
         holds=gang.state in HOLDING or bool(gang.on_nodes()),
         groups=tuple(_group(group, gang, (there, bound, ready), homes) for group in request.root.groups()),
         level=tree.topology.level_name(_narrowest(tree)) if tree is not None and spots else "",
-        spots=tuple(spots[:SPOTS_MAX]), more=left_out(spots), unplaced=_unplaced(gang),
+        spots=tuple(spots[:SPOTS_MAX]), more=left_out(spots), unplaced=_unplaced(gang), lack=gang.lack,
     )  # fmt: skip
 
 
@@ -199,7 +201,9 @@ def left_out(spots: Sequence[Spot]) -> tuple[tuple[str, int], ...]:
 
 
 def _unplaced(gang: Gang) -> tuple[PodKey, ...]:
-    """Pods that have no node because their gang waits. Gated ones are not ours to speak for: nobody tries them."""
-    if gang.state is not State.QUEUED or gang.request.rules.enforcement == GATE:
+    """Pods that have no node because their gang waits, or has no place for them. Gated ones are not ours to speak for:
+    nobody tries them."""
+    if gang.request.rules.enforcement == GATE or (gang.state is not State.QUEUED and gang.lack is None):
         return ()
-    return tuple(pod.key for pod in gang.living() if not pod.node and not pod.gated)
+    seated = {slot.pod for slot in gang.every_slot()}
+    return tuple(pod.key for pod in gang.living() if not pod.node and not pod.gated and pod.key not in seated)

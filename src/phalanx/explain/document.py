@@ -6,8 +6,9 @@ from typing import Any
 from phalanx.explain import text
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem, shown
-from phalanx.model.reasons import ClosedQueue, DomainEvidence, Reason, WayOut
+from phalanx.model.reasons import ClosedQueue, DomainEvidence, FullQuota, Reason, WayOut
 from phalanx.model.request import PodSet, Request
+from phalanx.model.resources import show
 
 SCHEMA = "phalanx.dev/decisions/v1"
 
@@ -69,11 +70,21 @@ def reason(why: Reason) -> dict[str, Any]:
         "podsSeen": why.pods_seen,
         "helpedBy": list(why.helped_by),
         "queue": None if why.queue is None else _queue(why.queue),
+        "quotas": [_quota(one) for one in why.quotas],
+        "ahead": why.ahead,
     }
 
 
 def _queue(one: ClosedQueue) -> dict[str, Any]:
     return {"name": one.name, "why": str(one.why), "known": list(one.known)}
+
+
+def _quota(one: FullQuota) -> dict[str, Any]:
+    """Amounts as Kubernetes writes them: people know ``64Gi`` and not its bytes."""
+    amounts = {"asked": one.asked, "used": one.used, "limit": one.limit}
+    shown = {name: show(one.resource, amount) for name, amount in amounts.items()}
+    held = {"heldBy": list(one.held_by)}
+    return {"queue": one.queue, "flavor": one.flavor, "resource": one.resource, **shown, **held}
 
 
 def _where(decided: Decision) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from textwrap import fill
 
 from phalanx.explain import generated, text
 from phalanx.model.decision import Waiting
-from phalanx.model.reasons import Closed, ClosedQueue, DomainEvidence, Obstacle, Reason, WayOut, Why
+from phalanx.model.reasons import DomainEvidence, FullQuota, Obstacle, Reason, WayOut, Why
 from phalanx.model.request import Group, Request
+from phalanx.model.resources import NANO
 
 WIDTH = 110
 HEAD = """# Why a gang waits
@@ -38,6 +39,7 @@ class Entry:
 _GPU = (Obstacle("resource", "nvidia.com/gpu", 3),)
 _BEST = DomainEvidence(("b2", "r1"), 7, 10, _GPU)
 _WIDER = DomainEvidence(("b2",), 12, 10)
+_FIGURES = (80 * NANO, 448 * NANO, 512 * NANO)  # asked for, used, all of it
 _BLOCK = WayOut("workers.topology: {preferred: rack}")
 
 CATALOGUE = (
@@ -95,7 +97,9 @@ CATALOGUE = (
         "The queue may not take more; or it may not take this gang at all, because no queue has that name, because "
         "it is for other namespaces, because none of its flavors is there or, in Kueue, because a level is asked for "
         "and none of its flavors has a topology. Room was not looked for.",
-        "The queue's figures and who holds them, or its name and those of the queues there are, or of its flavors.",
+        "Which queue, it or one above it, in which flavor has too little of what; how much is asked for, how much is "
+        "in use and how much there is, and who uses most of it. Where more is asked for than there is, that it never "
+        "fits. Where the queue is closed, its name and those of the queues there are, or of its flavors.",
         "Wait until others in the queue end, use another queue, or ask for a larger quota. A gang whose queue or "
         "flavor is made later starts then.",
         Reason(
@@ -103,15 +107,16 @@ CATALOGUE = (
             "workers",
             "cluster",
             10,
-            queue=ClosedQueue("research", Closed.MISSING, ("default", "research-a", "research-b")),
+            quotas=(FullQuota("research", "h100", "nvidia.com/gpu", *_FIGURES, ("team-a/train", "team-b/eval-9")),),
         ),
     ),
     Entry(
         Why.BEHIND_OTHERS,
         "It would fit, but someone ahead holds a reservation, or the order of the queue is strict.",
-        "Who is ahead.",
+        "Who was ahead when it was last looked at. It is not looked at again before its turn may have come, so that "
+        "another one may be ahead by now; `phalanx queue` has them all in line.",
         "Wait. A queue with `whenBlocked: BestEffort` lets it pass.",
-        Reason(Why.BEHIND_OTHERS, "workers", "cluster", 10),
+        Reason(Why.BEHIND_OTHERS, "workers", "cluster", 10, ahead="team-b/eval-9"),
     ),
     Entry(
         Why.EVICTING,

@@ -115,6 +115,10 @@ def cause(reason: Reason) -> str:
     """Who needs what, what is there and what is missing, as one sentence without its full stop."""
     if reason.queue is not None:
         return f"{_needs(reason)}; {words.closed(reason.queue)}"
+    if reason.quotas:
+        return f"{_needs(reason)}; {words.full(reason.quotas[0])}"
+    if reason.ahead is not None:
+        return f"{_needs(reason)}; when it was last looked at, {reason.ahead} was ahead of it in its queue"
     match reason.type:
         case Why.NO_MATCHING_NODES:
             return f"{_needs(reason)}; none of {words.nodes(reason.nodes_seen)} admits them{_why(reason)}"
@@ -178,6 +182,8 @@ def _waiting(waiting: Waiting, ways_out: tuple[WayOut, ...]) -> Iterator[str]:
         yield from _lines(
             "TRIED" if not i else "", f"{words.place(seen.domain)}: {seen.fits} of {seen.needed}{missing}"
         )
+    for i, quota in enumerate(reason.quotas[1:]):
+        yield from _lines("ALSO" if not i else "", words.full(quota))
     for i, part in enumerate(reason.parts):
         yield from _lines("PARTS" if not i else "", _part(part))
     if reason.free_elsewhere and reason.level != "cluster":

@@ -1,6 +1,7 @@
 """Small pieces of sentences: domains, counts, obstacles, changes."""
 
-from phalanx.model.reasons import Closed, ClosedQueue, DomainEvidence, Obstacle, WayOut
+from phalanx.model.reasons import Closed, ClosedQueue, DomainEvidence, FullQuota, Obstacle, WayOut
+from phalanx.model.resources import show
 
 OBSTACLES_MAX = 3  # named in one line; the rest is in the JSON
 QUEUES_MAX = 8  # likewise
@@ -67,6 +68,16 @@ def closed(queue: ClosedQueue) -> str:
             return f'a level is asked for, and no flavor of queue "{queue.name}" has a topology'
         case Closed.NO_FLAVOR:
             return f'no flavor of queue "{queue.name}" is there; it names: {_some(queue.known)}'
+
+
+def full(quota: FullQuota) -> str:
+    """``queue "x" may not take more nvidia.com/gpu (flavor h100): 8 asked for, 60 of 64 in use, the most by team/a``"""
+    what = f"{quota.resource}{in_brackets(f'flavor {quota.flavor}' if quota.flavor is not None else '')}"
+    asked, used, limit = (show(quota.resource, amount) for amount in (quota.asked, quota.used, quota.limit))
+    if quota.is_too_small:
+        return f'queue "{quota.queue}" never takes so much {what}: {asked} asked for, {limit} is all it has'
+    held = f", the most by {', '.join(quota.held_by)}" if quota.held_by else ""
+    return f'queue "{quota.queue}" may not take more {what}: {asked} asked for, {used} of {limit} in use{held}'
 
 
 def _some(names: tuple[str, ...]) -> str:

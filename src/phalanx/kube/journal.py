@@ -16,13 +16,14 @@ COUNT_SECONDS = 1.0  # gangs are counted at most this often: there may be very m
 
 
 class Journal:
-    """``gangs``: all there are, asked for only between two steps."""
+    """``gangs``: all there are, asked for only between two steps: by ``note`` after each, by ``settle`` later on."""
 
     def __init__(
         self, log: GangLog, figures: Metrics, gangs: Callable[[], Iterable[Gang]], clock: Callable[[], float]
     ) -> None:
         self._log, self._figures, self._gangs, self._clock = log, figures, gangs, clock
         self._counted = float("-inf")
+        self._owes = False  # something may have changed since
 
     def note(self, thought: Thought) -> None:
         for decision in thought.decisions:
@@ -31,9 +32,17 @@ class Journal:
             if isinstance(effect, Report):
                 self._log.reported(effect)
                 self._note_start(effect, thought)
-        if self._clock() >= self._counted + COUNT_SECONDS:
-            self._counted = self._clock()
-            self._count()
+        self._owes = True
+        self.settle()
+
+    def settle(self) -> float | None:
+        """Counts what the last steps changed, unless others were counted just now: then the seconds until it may."""
+        left = self._counted + COUNT_SECONDS - self._clock()
+        if not self._owes or left > 0:
+            return left if self._owes else None
+        self._counted, self._owes = self._clock(), False
+        self._count()
+        return None
 
     def _note_start(self, report: Report, thought: Thought) -> None:
         view = thought.views.get(report.gang)

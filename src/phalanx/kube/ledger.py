@@ -20,8 +20,9 @@ GROUPS = ("PodGroup", "CompositePodGroup")
 class Entry:
     """One object we write about. ``group``: which group of its gangs it is; empty: all of it.
 
-    ``problems``: why it is refused; empty: it was, and is good again; None: nothing was said. ``known``: its status as
-    it stands there in ``version``, None until it was read. ``stale``: a mirror had it older than it is.
+    ``problems``: why it is refused; empty: it was, and is good again; None: nothing was said. ``doubts``: what is odd
+    about a good one. ``known``: its status as it stands there in ``version``, None until it was read. ``stale``: a
+    mirror had it older than it is.
     """
 
     key: Key
@@ -31,6 +32,7 @@ class Entry:
     group: str = ""
     gangs: dict[str, None] = field(default_factory=dict)
     problems: tuple[Problem, ...] | None = None
+    doubts: tuple[Problem, ...] = ()
     known: Mapping[str, Any] | None = None
     stale: bool = False
 
@@ -92,12 +94,13 @@ class Ledger:
             self._notes[gang] = problems
         return before != problems
 
-    def judge(self, subject: Subject, problems: tuple[Problem, ...]) -> bool:
+    def judge(self, subject: Subject, problems: tuple[Problem, ...], doubts: tuple[Problem, ...] = ()) -> bool:
         """An object is refused, or with no problems good again, also where another scheduler than this one refused it;
         whether that is written into it."""
         if not self._is_written(subject.key):
             return False
-        self._entry(subject).problems = problems
+        one = self._entry(subject)
+        one.problems, one.doubts = problems, doubts
         return True
 
     def gone(self, key: Key) -> bool:
@@ -157,11 +160,11 @@ class Ledger:
             return {**(one.known or {}), "conditions": status.merged(one.known, self.conditions(one, now))}
         views = self._views_of(one)
         if one.is_ours and one.problems:
-            return status.invalid_status(one.key[1], one.problems, one.known, one.generation, now)
+            return status.invalid_status(one.key[1], one.problems, views, one.known, one.generation, now)
         if one.is_ours and views:
             return status.gang_status(views, one.known, one.generation, now, self._notes_of(one))
         if one.is_ours and one.problems is not None:
-            return status.valid_status(one.known, one.generation, now)
+            return status.valid_status(one.known, one.generation, now, one.doubts)
         if not views:
             return one.known or {}
         conditions = status.foreign_conditions(views, one.known, one.generation, now)

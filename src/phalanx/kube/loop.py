@@ -30,7 +30,8 @@ BREATH = 0.01  # seconds between two steps at least: what comes in a burst is th
 class Loop:
     """``done`` is handed every thought, and ``advised`` gangs for which there is help, both in the loop's own thread.
 
-    ``beat`` is called at every turn.
+    ``beat`` is called at every turn. ``quiet`` is called while nothing is thought about, and says in how many seconds
+    it wants to be called again; None: not before the next step.
     """
 
     def __init__(
@@ -41,9 +42,10 @@ class Loop:
         clock: Callable[[], float],
         chance: random.Random,
         beat: Callable[[], None] = lambda: None,
+        quiet: Callable[[], float | None] = lambda: None,
     ) -> None:
         self._mind, self._done, self._advised = mind, done, advised
-        self._clock, self._chance, self._beat = clock, chance, beat
+        self._clock, self._chance, self._beat, self._quiet = clock, chance, beat, quiet
         self._changes: dict[Key, Change] = {}
         self._answers: list[BindAnswered] = []
         self._woken = asyncio.Event()
@@ -81,9 +83,9 @@ class Loop:
         loop = asyncio.get_running_loop()
         until = loop.time() + (LONGEST if next_at is None else min(next_at - self._clock(), LONGEST))
         while not (self._woken.is_set() or stop.is_set()) and (left := until - loop.time()) > 0:
-            rest = self._mind.rest
+            rest, again = self._mind.rest, self._quiet()
             if rest != 0.0:
-                await self._wait(left if rest is None else min(left, rest), stop)
+                await self._wait(min(one for one in (left, rest, again) if one is not None), stop)
             elif (view := await loop.run_in_executor(thread, self._mind.advise)) is not None:
                 self._advised(view)
 

@@ -10,7 +10,7 @@ made of what it says and of the window, so a restarted scheduler says nothing tw
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -44,7 +44,6 @@ _NEWS: dict[Cause, tuple[str, str]] = {
     Cause.NODE_LOST: (_WARNING, "Released"),
     Cause.READY_TIMEOUT: (_WARNING, "Evicted"),
     Cause.RECOVERY_TIMEOUT: (_WARNING, "Evicted"),
-    Cause.NO_REPAIR: (_WARNING, "Evicted"),
     Cause.POD_FAILED: (_WARNING, "Evicted"),
     Cause.SUSPENDED: (_NORMAL, "Suspended"),
     Cause.DRAINED: (_NORMAL, "Evicted"),
@@ -109,10 +108,10 @@ def _of_reason(reason: Reason, view: View) -> Said:
     return Said(_NORMAL if calm else _WARNING, str(reason.type), status.sentence(view), about)
 
 
-def of_problems(problems: Sequence[Problem], reason: str) -> Iterator[Said]:
-    """One event for each of the first few problems of an object: why it is refused, or where its pods disagree."""
-    for one in problems[: status.PROBLEMS_SHOWN]:
-        yield Said(_WARNING, reason, str(one), str(one), stays=True)
+def of_problems(problems: Sequence[Problem], reason: str) -> Said:
+    """One event for all problems of an object: why it is refused, or where its pods disagree. Which is the first tells
+    it from another: as many pods may come as there are, each with the same problem. (W-014)"""
+    return Said(_WARNING, reason, status.listed(problems), str(problems[0]), stays=True)
 
 
 def of_notice(notice: Notice) -> Said:

@@ -58,6 +58,9 @@ async def _schedule(
     def note(thought: Thought) -> None:
         journal.note(thought)
 
+    def quiet() -> float | None:
+        return journal.settle()
+
     health = doors.Health(mirrors)
     figures = Metrics(phalanx.__version__, mirrors, time.monotonic)
 
@@ -73,6 +76,7 @@ async def _schedule(
         problem=logger.warning,
         beat=health.beat,
         following=following,
+        quiet=quiet,
         on_decision=recorder.on_decision,
     )
     journal = Journal(logs.GangLog(logger), figures, scheduler.mind.engine.book.gangs.values, time.monotonic)

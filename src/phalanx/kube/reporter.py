@@ -10,6 +10,7 @@ How it is used, all of it in the event loop's thread::
     # Reports and of all pods that were told of
     for subject, invalid in told.refused:  reporter.refuse(subject, invalid.problems)
     for subject in told.accepted:          reporter.accept(subject)
+    for subject, odd in told.dangling:     reporter.accept(subject, odd)
     for gang, problems in told.notes.items():  reporter.note(gang, problems)
     for view in seen.values():             reporter.see(view)
     for effect in effects:                 Report -> reporter.report(effect, seen.get(effect.gang)),
@@ -40,6 +41,7 @@ from enum import IntEnum
 from typing import Any, Protocol
 
 from phalanx.dialects.following import Subject
+from phalanx.dialects.following.dangling import INCONSISTENT
 from phalanx.dialects.neighbours import Key
 from phalanx.engine.lifecycle import State
 from phalanx.engine.views import View
@@ -57,6 +59,7 @@ from phalanx.wire.resources import EVENTS, PODS, Resource
 Document = dict[str, Any]
 BUSY = (429, 500, 503, 504)  # answers after which the same may work later
 BUSY_LOOK_SECONDS = 0.1  # while everything is held back, how soon to look again
+_INVALID = "Invalid"  # the reason of an object that is refused
 
 
 class Writes(Protocol):
@@ -180,13 +183,14 @@ class Reporter:
         """An object is wrong, and nothing is placed for it."""
         if self._ledger.judge(subject, tuple(problems)):
             self._put([subject.key], Lane.WAITING)
-        for said in notices.of_problems(problems, "Invalid"):
-            self._tell((*subject.key, said.about), subject, said)
+        self._complain(subject, problems, _INVALID)
 
-    def accept(self, subject: Subject) -> None:
-        """An object that was refused is good again."""
-        if self._ledger.judge(subject, ()):
+    def accept(self, subject: Subject, doubts: Sequence[Problem] = ()) -> None:
+        """An object that was refused is good again. ``doubts``: it names others that are not there."""
+        if self._ledger.judge(subject, (), tuple(doubts)):
             self._put([subject.key], Lane.WAITING)
+        self._recall(subject.key)
+        self.warn(subject, doubts)
 
     def note(self, gang: str, problems: Sequence[Problem]) -> None:
         """What does not agree between a gang and its pods; none: all does (W-103, M-023)."""
@@ -197,7 +201,11 @@ class Reporter:
 
     def warn(self, subject: Subject, problems: Sequence[Problem]) -> None:
         """Something is odd about an object, a pod for instance: events, each once."""
-        for said in notices.of_problems(problems, "Inconsistent"):
+        self._complain(subject, problems, INCONSISTENT)
+
+    def _complain(self, subject: Subject, problems: Sequence[Problem], reason: str) -> None:
+        if problems:
+            said = notices.of_problems(problems, reason)
             self._tell((*subject.key, said.about), subject, said)
 
     def notice(self, notice: Notice) -> None:
@@ -315,6 +323,11 @@ class Reporter:
     def _drop_news(self, key: NewsKey) -> None:
         self._news.pop(key, None)
         self._lanes[Lane.EVENTS].discard(key)
+
+    def _recall(self, key: Key) -> None:
+        """What was wrong with an object, and was not told yet: what it names came a moment after it."""
+        for one in [one for one, (_, said, _) in self._news.items() if one[:-1] == key and said.reason == _INVALID]:
+            self._drop_news(one)
 
     def _mark_pods(self, view: View) -> None:
         """Pods are told why they wait once their gang has waited for a while, and again when the reason is another."""

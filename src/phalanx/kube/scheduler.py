@@ -34,6 +34,7 @@ BEAT_SECONDS = 5.0  # how often it is said that all is well while the first pict
 
 class Scheduler:
     """``run`` until told to stop. ``thought`` is handed what came of every step, after its effects were begun.
+    ``quiet`` is called between two steps, as the loop does.
 
     ``following`` is called once the first whole picture of the cluster is in and was thought about. ``on_decision`` is
     shown every decision, in the thread in which it is made.
@@ -49,6 +50,7 @@ class Scheduler:
         problem: Callable[[str], None],
         beat: Callable[[], None],
         following: Callable[[], None],
+        quiet: Callable[[], float | None] = lambda: None,
         on_decision: OnDecision | None = None,
     ) -> None:
         self._metrics, self._thought, self._following, self._problem = metrics, thought, following, problem
@@ -57,13 +59,14 @@ class Scheduler:
         chance = random.Random()
         engine = Engine(configuration.policy(), configuration.settings(), on_decision)
         self.mind = Mind(Follower(configuration.marks()), engine)
-        self.loop = Loop(self.mind, self._done, self._advised, time.time, chance, beat)
+        self.loop = Loop(self.mind, self._done, self._advised, time.time, chance, beat, quiet)
         self.watching = Watching(client, self._changed, problem, chance)
         self.writer = Writer(
             client,
             self._served,
             self.loop.answered,
             self._read,
+            self._metadata,
             metrics,
             problem,
             configuration.binds.concurrency,
@@ -123,6 +126,13 @@ class Scheduler:
         if change is None:
             self.reporter.gone(key)
 
+    def _metadata(self, key: PodKey) -> Document | None:
+        mirror = self.watching.mirrors.get(PODS)
+        held = None if mirror is None else mirror.store.get((key.namespace, key.name))
+        if held is None or held.metadata.uid != key.uid:
+            return None
+        return {"labels": held.metadata.labels, "annotations": held.metadata.annotations}
+
     def _read(self, key: PodKey, found: Document | None) -> None:
         """A pod as the server just had it, ahead of the mirror; not where the mirror knows better by now."""
         held = self.watching.mirrors[PODS].store.get((key.namespace, key.name))
@@ -163,6 +173,8 @@ class Scheduler:
             self.reporter.refuse(subject, problems)
         for subject in told.accepted:
             self.reporter.accept(subject)
+        for subject, problems in told.dangling:
+            self.reporter.accept(subject, problems)
         for gang, problems in told.notes.items():
             self.reporter.note(gang, problems)
         for view in thought.views.values():

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from phalanx.dialects.following.dangling import INCONSISTENT
 from phalanx.engine.lifecycle import Cause, State
 from phalanx.engine.views import SPOTS_MAX, GroupView, View, left_out
 from phalanx.engine.whatif import ROOM
@@ -53,7 +54,7 @@ def sentence(view: View) -> str:
         return _bounded(f"{_unit(view)}{line}{_next_try(view)}")
     if view.state is State.QUEUED:
         return f"{_unit(view)}waiting: for its turn."
-    return _bounded(f"{_unit(view)}{view.state.lower()}: {_cause(view)}{_progress(view)}")
+    return _bounded(f"{_unit(view)}{view.state.lower()}: {_cause(view)}{_progress(view)}{_lack(view)}")
 
 
 def _unit(view: View) -> str:
@@ -78,6 +79,14 @@ def _progress(view: View) -> str:
     whole = view.whole
     where = f" in {words.place(whole.domain)}" if whole.domain else ""
     return f"{whole.bound} of {words.pods(whole.wanted)} bound, {whole.ready} ready{where}."
+
+
+def _lack(view: View) -> str:
+    """Why pods have no place though their gang runs."""
+    if view.lack is None or not view.unplaced:
+        return ""
+    count = len(view.unplaced)
+    return f" {count} more {'pod waits' if count == 1 else 'pods wait'}: {text.cause(view.lack)}."
 
 
 def listed(problems: Sequence[Problem], most: int = MESSAGE_MAX) -> str:
@@ -199,7 +208,12 @@ def _valid(units: Sequence[View], notes: Sequence[Problem]) -> Said:
     wrong = next((one for one in units if one.state is State.INVALID), None)
     if wrong is not None:
         return Said("Valid", False, "Invalid", sentence(wrong))
-    return Said("Valid", True, "Inconsistent" if notes else "Accepted", listed(notes))
+    return _accepted(notes)
+
+
+def _accepted(notes: Sequence[Problem]) -> Said:
+    """Valid, and perhaps not of one mind with others."""
+    return Said("Valid", True, INCONSISTENT if notes else "Accepted", listed(notes))
 
 
 def _created(units: Sequence[View], alive: Sequence[View]) -> Said:
@@ -292,11 +306,13 @@ def pod_reason(view: View) -> str:
     """The reason on the pods of a waiting gang; empty when nothing is to be said.
 
     Autoscalers add nodes for pods that are ``Unschedulable``. They are told so only where more nodes may be the answer;
-    for a gang over its quota, or behind others, they would be bought in vain, and its pods carry its own reason.
+    for a gang over its quota, or behind others, they would be bought in vain, and its pods carry its own reason. So do
+    those that came late to a gang that runs.
     """
-    if view.state is not State.QUEUED or view.reason is None:
+    reason = view.reason if view.state is State.QUEUED else view.lack
+    if reason is None:
         return ""
-    return "Unschedulable" if view.reason.type in _NODES_HELP else str(view.reason.type)
+    return "Unschedulable" if reason.type in _NODES_HELP else str(reason.type)
 
 
 def pod_condition(view: View, before: Seen, now: str) -> Document | None:
@@ -314,23 +330,32 @@ def pod_condition(view: View, before: Seen, now: str) -> Document | None:
 # ---- good and bad manifests -------------------------------------------------------------------------------------
 
 
-def invalid_status(kind: str, problems: Sequence[Problem], before: Seen, generation: int, now: str) -> Document:
-    """The status of an object of ours that was refused; what else is said of it stands as it was."""
-    found = _judged(Said("Valid", False, "Invalid", listed(problems)), before, generation, now)
-    return {**found, "state": str(State.INVALID)} if kind == "Gang" else found
+def invalid_status(
+    kind: str, problems: Sequence[Problem], views: Sequence[View], before: Seen, generation: int, now: str
+) -> Document:
+    """The status of an object of ours that was refused; what else is said of it stands as it was, or as it is seen to
+    be while pods of it run.
+
+    Of a Gang ``Scheduled`` says why too: that is where people, and the columns of ``kubectl get``, look. Whether it
+    holds stands as it was: pods that run do not stop running because of it.
+    """
+    valid = Said("Valid", False, "Invalid", listed(problems))
+    if kind != "Gang":
+        return _judged([valid], before, generation, now)
+    runs = any(view.holds for view in views)
+    before = gang_status(views, before, generation, now) if runs else {**(before or {}), "state": str(State.INVALID)}
+    scheduled = replace(valid, type="Scheduled", holds=is_true(before, "Scheduled"))
+    return _judged([valid, scheduled], before, generation, now)
 
 
-def valid_status(before: Seen, generation: int, now: str) -> Document:
-    """The status of an object of ours that was refused before and is good now."""
-    return _judged(Said("Valid", True, "Accepted"), before, generation, now)
+def valid_status(before: Seen, generation: int, now: str, doubts: Sequence[Problem] = ()) -> Document:
+    """The status of an object of ours that is good, be it that it was refused before or that it names what is not
+    there (``doubts``)."""
+    return _judged([_accepted(doubts)], before, generation, now)
 
 
-def _judged(said: Said, before: Seen, generation: int, now: str) -> Document:
-    return {
-        **(before or {}),
-        "observedGeneration": generation,
-        "conditions": _with([said], before, generation, now),
-    }
+def _judged(said: Sequence[Said], before: Seen, generation: int, now: str) -> Document:
+    return {**(before or {}), "observedGeneration": generation, "conditions": _with(said, before, generation, now)}
 
 
 def foreign_conditions(views: Sequence[View], before: Seen, generation: int, now: str) -> list[Document]:

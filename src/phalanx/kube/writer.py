@@ -49,7 +49,10 @@ class Witness(Protocol):
 
 
 class Writer:
-    """``answered`` is told what became of each bind; ``read`` of pods read anew because nobody knows what became."""
+    """``answered`` is told what became of each bind; ``read`` of pods read anew because nobody knows what became.
+
+    ``held``: the metadata of a pod as it was last seen, if it was.
+    """
 
     def __init__(
         self,
@@ -57,13 +60,14 @@ class Writer:
         served: Callable[[], Served],
         answered: Callable[[BindAnswered], None],
         read: Callable[[PodKey, Document | None], None],
+        held: Callable[[PodKey], Document | None],
         witness: Witness,
         problem: Callable[[str], None],
         concurrency: int = 32,
         bind_seconds: float = 10.0,
     ) -> None:
         self._client, self._served = client, served
-        self._answered, self._read = answered, read
+        self._answered, self._read, self._held = answered, read, held
         self._bind_seconds = bind_seconds
         self._lanes: Lanes[Work] = Lanes(self._do, concurrency)
         self._witness, self._problem = witness, problem
@@ -156,11 +160,12 @@ class Writer:
         said = {ours.DOMAIN: effect.domain} if effect.domain else {}
         if effect.rank is not None:
             said[ours.RANK] = str(effect.rank)
-        target = binding.Target(effect.key.namespace, effect.key.name, effect.key.uid, effect.node, annotations=said)
+        key = effect.key
+        target = binding.Target(key.namespace, key.name, key.uid, effect.node, self._labels(key), said)
         began = time.monotonic()
         self.under_way += 1
         try:
-            found = await binding.bind(self._client, target, self._bind_seconds)
+            found = await self._prepared(effect) or await binding.bind(self._client, target, self._bind_seconds)
         finally:
             self.under_way -= 1
         self._witness.bound(found.answer, time.monotonic() - began)
@@ -169,6 +174,29 @@ class Writer:
             self._problem(f"bind of pod {effect.key} to {effect.node}: {found.answer.value}; {found.message}")
             await self._read_again(effect.key)
         self._answered(BindAnswered(effect.key, effect.node, found.answer))
+
+    def _labels(self, key: PodKey) -> dict[str, str]:
+        """What it is to be selected by besides, as far as it was seen."""
+        held = self._held(key)
+        return {} if held is None else pinning.labels(held)
+
+    async def _prepared(self, effect: Bind) -> binding.Bound | None:
+        """What the pod must have before it goes to its node. Returns what became of the bind where that failed."""
+        if not effect.tolerations:
+            return None
+        key = effect.key
+        try:
+            async with asyncio.timeout(self._bind_seconds):
+                pod = await self._client.get(PODS, key.name, key.namespace)
+                change = pinning.tolerating(pod, effect.tolerations)
+                if change and pod["metadata"]["uid"] == key.uid:
+                    await self._client.patch(PODS, key.name, change, key.namespace, kind=Patch.JSON)
+        except Refused as refused:
+            overtaken = refused.missing or refused.conflict
+            return binding.Bound(Answer.CONFLICT if overtaken else Answer.REFUSED, str(refused))
+        except (WireError, TimeoutError) as error:
+            return binding.Bound(Answer.UNKNOWN, str(error))
+        return None
 
     async def _read_again(self, key: PodKey) -> None:
         """Tells the pod as it is: nobody knows better than the server what became of a bind."""
@@ -190,12 +218,13 @@ class Writer:
         pod = await self._client.get(PODS, effect.key.name, effect.key.namespace)
         if pod["metadata"]["uid"] != effect.key.uid:
             return
-        change = pinning.operations(pod, effect.selector, effect.rank)
+        change = pinning.operations(pod, effect)
         if change:
             await self._client.patch(PODS, effect.key.name, change, effect.key.namespace, kind=Patch.JSON)
 
     async def _evict(self, effect: Evict) -> None:
-        """Says on the pod why it goes, then deletes it, with the grace period that it has itself.
+        """Says on the pod why it goes, then deletes it, with the grace period that it has itself. It goes too where we
+        may not say so: a gang leaves whole.
 
         When is said too: a controller of Kubernetes takes the condition back where it seems to be old. One that is gone
         is told as gone, for the engine may be waiting for just that.
@@ -210,12 +239,20 @@ class Writer:
         change = {"metadata": {"uid": effect.key.uid}, "status": {"conditions": [condition]}}
         key = effect.key
         try:
-            await self._client.patch_status(PODS, key.name, change, key.namespace, kind=Patch.STRATEGIC)
+            await self._say(key, change)
             await self._client.delete(PODS, key.name, key.namespace, uid=key.uid)
         except Refused as refused:
             if not refused.missing:
                 raise
             self._read(key, None)
+
+    async def _say(self, key: PodKey, change: Document) -> None:
+        try:
+            await self._client.patch_status(PODS, key.name, change, key.namespace, kind=Patch.STRATEGIC)
+        except Refused as refused:
+            if refused.missing:
+                raise
+            self._problem(f"condition DisruptionTarget of pod {key}: {refused}")
 
     # -- owners --------------------------------------------------------------------------------------------------
 

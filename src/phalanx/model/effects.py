@@ -8,30 +8,40 @@ again for what it still wants.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from phalanx.model.nodes import Pairs
+from phalanx.model.nodes import Pairs, Toleration
 from phalanx.model.pods import PodKey
 from phalanx.model.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """Give a pod its node. ``domain`` and ``rank`` are told to the pod in the same breath (KA-004, KA-056)."""
+    """Give a pod its node. ``domain`` and ``rank`` are told to the pod in the same breath (KA-004, KA-056).
+
+    ``tolerations``: of the flavor it goes to; the pod must have them before it is there.
+    """
 
     gang: str
     key: PodKey
     node: str
     domain: str = ""  # zone-1/block-2/rack-5
     rank: int | None = None
+    tolerations: tuple[Toleration, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ungate:
-    """Take the gate off a pod and pin it: the values of all configured levels and the hostname (K-046, K-062)."""
+    """Take the gate off a pod and pin it: the values of all configured levels and the hostname (K-046, K-062).
+
+    ``selector`` matches ``node``. Domain, rank and the tolerations of its flavor are given to it in the same write.
+    """
 
     gang: str
     key: PodKey
+    node: str
     selector: Pairs
+    domain: str = ""
     rank: int | None = None
+    tolerations: tuple[Toleration, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

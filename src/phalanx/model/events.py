@@ -64,6 +64,13 @@ class GangGone:
 
 
 @dataclass(frozen=True, slots=True)
+class GangSpoiled:
+    """Its manifest is wrong by now: nothing new is placed for it, and what runs goes on as it was last asked for."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class PodSeen:
     pod: Pod
 
@@ -100,6 +107,7 @@ Event = (
     | DaemonSetsSeen
     | GangSeen
     | GangGone
+    | GangSpoiled
     | PodSeen
     | PodGone
     | BindAnswered

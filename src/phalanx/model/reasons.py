@@ -66,6 +66,28 @@ class ClosedQueue:
     known: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class FullQuota:
+    """A quota that does not hold what is asked for beside what is used of it. Amounts are nano-units.
+
+    ``queue``: the queue of the request, or one above it. ``flavor`` None: on any node. ``asked``: the least that is
+    needed to start. ``held_by``: ids of the gangs that use most, the first the most; not all of them.
+    """
+
+    queue: str
+    flavor: str | None
+    resource: str
+    asked: int
+    used: int
+    limit: int
+    held_by: tuple[str, ...] = ()
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether all of it would not do, be it used by nobody."""
+        return self.asked > self.limit
+
+
 PODS_GONE = "PodsGone"  # of what may help: others leave
 
 
@@ -78,6 +100,8 @@ class Reason:
     ``wider``: the best domain of the narrowest wider level that counts enough room; ``wider_level`` is its level.
     ``helped_by``: which kinds of event could change the answer.
     ``queue``: the queue that is closed to it, where that is the reason (OverQuota, Suspended).
+    ``quotas``: those that do not hold it (OverQuota), the one to be told first.
+    ``ahead``: the id of the gang that had to start first when this one was looked at (BehindOthers).
     """
 
     type: Why
@@ -94,6 +118,8 @@ class Reason:
     wider_level: str = ""
     helped_by: tuple[str, ...] = ()
     queue: ClosedQueue | None = None
+    quotas: tuple[FullQuota, ...] = ()
+    ahead: str | None = None
 
     @property
     def ends_with_others(self) -> bool:

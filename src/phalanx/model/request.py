@@ -37,13 +37,18 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class PodSet:
-    """Interchangeable pods. ``min_count`` of ``count`` must be placed; slices run coarse to fine."""
+    """Interchangeable pods. ``min_count`` of ``count`` must be placed; slices run coarse to fine.
+
+    ``first``: so many of them are made at once, and the others only when the first of the gang have nodes; None: all
+    are made at once. All are placed together all the same.
+    """
 
     name: str
     count: int
     min_count: int
     shape: PodShape
     slices: tuple[Slice, ...] = ()
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,14 +33,21 @@ def affordable(request: Request, placed: Collection[str], scarce: str, fits: Fit
     """
 
     def holds(inside: set[str]) -> bool:
-        return fits(
-            amounts(request, {pods.name: pods.count for pods in request.root.pod_sets() if pods.name in inside})
-        )
+        return fits(_together(request, inside))
 
     inside = _cheapest(request.root, placed, scarce)
     if not holds(inside):
         return None
     return replace(request, root=_only(request.root, _filled(request.root, placed, scarce, inside, holds)))
+
+
+def cheapest(request: Request, placed: Collection[str], scarce: str) -> Mapping[str, int]:
+    """The amounts with which the request starts, if it takes as little as it can of what is scarce."""
+    return _together(request, _cheapest(request.root, placed, scarce))
+
+
+def _together(request: Request, inside: Collection[str]) -> Mapping[str, int]:
+    return amounts(request, {pods.name: pods.count for pods in request.root.pod_sets() if pods.name in inside})
 
 
 def _cheapest(member: Group | PodSet, placed: Collection[str], scarce: str) -> set[str]:

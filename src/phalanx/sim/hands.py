@@ -8,7 +8,7 @@ from random import Random
 
 from phalanx.model.effects import Act, Bind, Effect, Evict, Notice, Prepare, Report, Resume, Suspend, Ungate
 from phalanx.model.events import Answer, BindAnswered
-from phalanx.model.nodes import Node, Pairs
+from phalanx.model.nodes import Node
 from phalanx.model.pods import PodKey
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.controllers import Controllers
@@ -77,9 +77,8 @@ class Hands:
                 how = Bound(self._agenda.now, step, effect.rank, *self._told(effect.node))
                 return lambda: self._bind(effect, how)
             case Ungate():
-                node = dict(effect.selector).get("kubernetes.io/hostname", "")
-                how = Bound(self._agenda.now, step, effect.rank, *self._told(node))
-                return lambda: self._ungate(effect.key, effect.selector, how)
+                how = Bound(self._agenda.now, step, effect.rank, *self._told(effect.node))
+                return lambda: self._ungate(effect, how)
             case Evict():
                 return lambda: self._controllers.delete(effect.key)
             case Prepare() | Resume() | Suspend():
@@ -116,9 +115,9 @@ class Hands:
             del self._answers[number]
             self._answered(event)
 
-    def _ungate(self, key: PodKey, selector: Pairs, how: Bound) -> None:
-        if self._truth.ungate(key, selector):
-            self._controllers.schedule_pinned(key, how)
+    def _ungate(self, effect: Ungate, how: Bound) -> None:
+        if self._truth.ungate(effect.key, effect.node, effect.selector):
+            self._controllers.schedule_pinned(effect.key, how)
 
     def _own(self, effect: Prepare | Resume | Suspend) -> None:
         """Acts on the owner of a gang, if that is there and in the state for it."""

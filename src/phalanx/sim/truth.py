@@ -198,13 +198,13 @@ class Truth:
         self.change_pod(key, running=replace(pod.running, node=node))
         return Answer.BOUND
 
-    def ungate(self, key: PodKey, selector: Pairs) -> bool:
+    def ungate(self, key: PodKey, node: str, selector: Pairs) -> bool:
         """Takes the gate off and pins the pod; False if that was done before, or there is no such pod."""
         pod = self.pods.get(key)
         if pod is None or not pod.gated:
             return False
         self.pinned[key] = selector
-        self.change_pod(key, gated=False, pinned=dict(selector).get(HOSTNAME, ""))
+        self.change_pod(key, gated=False, pinned=node)
         return True
 
     def pinned_node(self, key: PodKey) -> str | None:

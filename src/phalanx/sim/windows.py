@@ -5,7 +5,9 @@ How long is said exactly, by the rules of the gang and the delays of the world, 
 * **Half a gang.** Some of its pods stand and they are not its minimum. It may last until the latest of
   ``opened + schedule``, ``last loss of a bound pod + recovery`` and ``start of this engine + the longer of both``
   (a new one counts from when it found the half), plus ``told_within + done_within``: the engine has to hear of it, and
-  what it does about it has to be carried out.
+  what it does about it has to be carried out. So it is with every group and pod set inside a gang of which some pods
+  stand, even if the gang can do without it, as long as the gang lost no pod: then the part was begun so. After a loss
+  it may stay so for good, where no room comes for the lost one.
 * **Two opinions.** The minimum of a gang stands and the engine has it queued, evicting or finished; or nothing of it
   stands and the engine has it starting or running. For ``told_within + done_within``.
 * **Standing still.** No fault, and no pod got or lost its node, for as long as ``patience``: then nobody waits who
@@ -19,13 +21,14 @@ from phalanx.model.queues import Queue
 from phalanx.model.request import Request
 from phalanx.sim import picture, witness
 from phalanx.sim.invariants import lineage, usage
-from phalanx.sim.minimum import whole
+from phalanx.sim.minimum import begun, whole
 from phalanx.sim.picture import Amounts, Tallies
 from phalanx.sim.truth import Gang, Truth
 from phalanx.sim.world import World
 
 BACKOFF_MOST = 90.0  # the engine's longest back-off and half of it as jitter
 GATE = "Gate"
+WHOLE = ""  # of the parts of a gang: all of it
 _STANDING_STATES = ("Starting", "Running")
 _ABSENT_STATES = ("Queued", "Evicting", "Finished", "Invalid")
 
@@ -35,7 +38,7 @@ class Windows:
 
     def __init__(self, tallies: Tallies) -> None:
         self._tallies = tallies
-        self._half: dict[str, float] = {}
+        self._half: dict[tuple[str, str], float] = {}  # gang and part of it
         self._doubt: dict[str, float] = {}
         self._where: dict[object, str] = {}
         self._moved = 0.0
@@ -54,18 +57,19 @@ class Windows:
 
     def _note(self, world: World) -> None:
         truth, now = world.truth, world.agenda.now
-        half = {name for name, _ in truth.active() if self._is_half(name)}
-        self._half = {name: self._half.get(name, now) for name in sorted(half)}
+        half = {(name, part) for name, gang in truth.active() for part in self._halves(name, gang)}
+        self._half = {one: self._half.get(one, now) for one in sorted(half)}
         where: dict[object, str] = {key: pod.node for key, pod in truth.pods.items() if pod.holds}
         if where != self._where:
             self._where, self._moved = where, now
 
     def _too_long_half(self, world: World) -> Iterator[str]:
-        for name, opened in self._half.items():
+        for (name, part), opened in self._half.items():
             until = _half_until(world, world.truth.gangs[name], opened)
             if world.agenda.now > until:
                 count = dict(self._tallies.of(name).counts)
-                yield f"{name} has only {count} since {opened:.1f}, allowed until {until:.1f}"
+                what = f"{name} has only" if part == WHOLE else f"{part} of {name} was begun with too few:"
+                yield f"{what} {count} since {opened:.1f}, allowed until {until:.1f}"
 
     def _lost(self, world: World, states: Mapping[str, str]) -> Iterator[str]:
         """Every gang the engine was told of has one state, and nobody has one who was never submitted."""
@@ -85,9 +89,13 @@ class Windows:
                 count = dict(self._tallies.of(name).counts)
                 yield f"{name} is {states[name]} for the engine since {since:.1f}, and in truth has {count}"
 
-    def _is_half(self, name: str) -> bool:
+    def _halves(self, name: str, gang: Gang) -> Iterator[str]:
+        """The parts of a gang of which some pods stand and not their minimum."""
         tally = self._tallies.of(name)
-        return bool(tally.standing) and not tally.whole
+        if tally.standing and not tally.whole:
+            yield WHOLE
+        elif tally.standing and not gang.losses:
+            yield from begun(gang.request, tally.counts)
 
     def _differs(self, truth: Truth, name: str, state: str) -> bool:
         if name not in truth.gangs or truth.gangs[name].ended:

@@ -3,8 +3,9 @@
 201                          BOUND
 409, and the pod is there    HERE       an earlier request of ours was done though its answer got lost
 404, 409 otherwise           CONFLICT   gone, on another node, gated, being deleted, or made anew under this name
-other 4xx                    REFUSED    not allowed, not valid: asking again changes nothing
-everything else              UNKNOWN    time-out, 5xx, connection lost: done or not done
+other 4xx                    REFUSED    not allowed there, not valid: asking again changes nothing
+everything else              UNKNOWN    time-out, 5xx, connection lost: done or not done. Also where we lack rights or a
+                                        valid token: that says nothing of pod and node, and may be over soon
 """
 
 from collections.abc import Mapping
@@ -74,9 +75,14 @@ async def _judge(client: Client, target: Target, refused: Refused) -> Bound:
         return await _look(client, target, refused)
     if refused.missing:
         return Bound(Answer.CONFLICT, str(refused))
-    if refused.status >= 500 or refused.busy:
+    if refused.status >= 500 or refused.busy or _is_about_us(refused):
         return Bound(Answer.UNKNOWN, str(refused))
     return Bound(Answer.REFUSED, str(refused))
+
+
+def _is_about_us(refused: Refused) -> bool:
+    """Whether it is we who may not bind. Admission says Forbidden too, but of the pod."""
+    return refused.unauthorized or (refused.status == 403 and "cannot create resource" in refused.message)
 
 
 async def _look(client: Client, target: Target, refused: Refused) -> Bound:

@@ -6,7 +6,17 @@ import pytest
 
 from phalanx.engine.engine import Engine
 from phalanx.model.effects import Bind
-from phalanx.model.events import DaemonSetsSeen, Event, GangGone, GangSeen, NodeGone, NodeSeen, PodGone, PodSeen
+from phalanx.model.events import (
+    DaemonSetsSeen,
+    Event,
+    GangGone,
+    GangSeen,
+    GangSpoiled,
+    NodeGone,
+    NodeSeen,
+    PodGone,
+    PodSeen,
+)
 from phalanx.model.pods import Pod
 from tests.dialects.following.living import (
     Object,
@@ -302,3 +312,21 @@ def test_a_pod_of_the_same_name_made_anew_is_another_pod() -> None:
     again = {**first, "metadata": {**first["metadata"], "uid": "second"}}
     told = tell(one, again)
     assert [type(event) for event in told.events] == [PodGone, PodSeen]
+
+
+def test_a_workload_that_is_wrong_by_now_is_not_gone() -> None:
+    """What runs of it goes on, and it is read again when it is right."""
+    good = job("train", 2)
+    wrong = {**good, "metadata": {**good["metadata"], "annotations": {"phalanx.dev/topology-required": "nowhere"}}}
+    one = follower()
+    first = tell(one, good, jobs_pod(good, 0))
+    told = tell(one, wrong)
+    assert told.events == [GangSpoiled("default/train")] and len(told.refused) == 1
+    assert tell(one, {**wrong, "metadata": {**wrong["metadata"], "labels": {"a": "b"}}}).events == []
+    running = {**jobs_pod(good, 0), "status": {"phase": "Running"}}
+    (event,) = tell(one, running).events
+    assert isinstance(event, PodSeen) and event.pod.gang == "default/train"
+    assert tell(one, good).events == list(gangs(first.events).values())
+    tell(one, wrong)
+    one.gone(("batch", "Job", "default", "train"))
+    assert GangGone("default/train") in one.tell().events

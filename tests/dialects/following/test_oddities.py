@@ -67,6 +67,7 @@ def test_a_pod_of_no_part_of_its_workload_is_told_by_name() -> None:
     one = follower()
     told = tell(one, lws, rolling, *(leader(rolling, index) for index in range(3)))
     assert told_of(told).keys() == {"serve-0", "serve-1"}
+    assert [subject.key[3] for subject, _ in told.dangling] == ["serve-2"], "and on the pod itself"
     (said,) = [line for line in noted(told, "default/serve") if "serve-2" in line]
     assert said.startswith("Pod/serve-2: metadata.labels") and "main[0], main[1]" in said
 
@@ -101,3 +102,43 @@ def test_a_workload_keeps_its_id_when_the_other_of_its_name_goes() -> None:
     told = tell(one, priority)  # everything is read again
     assert [event.id for event in told.events if isinstance(event, GangGone)] == [first]
     assert set(ids(told)) <= {second}
+
+
+# -- pods that do not agree with themselves, or with their Gang ------------------------------------------------------
+
+
+def crew(**more: Any) -> Object:
+    return {
+        "apiVersion": "phalanx.dev/v1alpha1",
+        "kind": "Gang",
+        "metadata": {"name": "dis", "namespace": "default", "uid": "g"},
+        "spec": {**more, "podGroups": [{"name": "a", "count": 2}]},
+    }
+
+
+def torn(name: str) -> Object:
+    """A pod that names three gangs."""
+    made = pod(name, labels={"phalanx.dev/gang": "dis", "phalanx.dev/group": "a"})
+    made["metadata"]["annotations"] = {"pod-group-name": "other"}
+    made["spec"]["schedulingGroup"] = {"podGroupName": "xx"}
+    return made
+
+
+def test_pods_that_name_several_gangs_are_told_on_the_one_that_wins() -> None:  # X-08, W-031
+    told = tell(follower(), crew(), torn("dis-0"), torn("dis-1"))
+    assert told_of(told) == {"dis-0": "default/dis", "dis-1": "default/dis"}
+    group, kai = noted(told, "default/dis")
+    assert group.startswith("Pod/dis-0: spec.schedulingGroup") and "PodGroup.scheduling.k8s.io xx" in group
+    assert kai.startswith("Pod/dis-0: metadata.annotations") and "Gang.phalanx.dev dis" in kai
+    ((subject, odd),) = told.dangling
+    assert subject.key == ("", "Pod", "default", "dis-0"), "the first stands for all"
+    assert [one.path for one in odd] == ["spec.schedulingGroup.podGroupName", "metadata.annotations.pod-group-name"]
+
+
+def test_gates_that_a_gang_asks_for_and_its_pods_cannot_have_are_told() -> None:  # X-01
+    labels = {"phalanx.dev/gang": "dis", "phalanx.dev/group": "a"}
+    told = tell(follower(), crew(enforcement="Gate"), pod("dis-0", labels=labels))
+    assert [e.request.rules.enforcement for e in told.events if isinstance(e, GangSeen)] == ["Bind"]
+    (said,) = noted(told, "default/dis")
+    assert said.startswith("spec.enforcement: is not followed: its pods name our scheduler")
+    assert noted(tell(follower(), crew(enforcement="Bind"), pod("dis-0", labels=labels)), "default/dis") == []

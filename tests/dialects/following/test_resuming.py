@@ -149,8 +149,11 @@ def test_a_job_set_some_of_whose_pods_belong_elsewhere_is_left_to_its_user() -> 
         "metadata": {"name": "set", "namespace": "default", "uid": "set", "labels": QUEUED},
         "spec": {"suspend": True, "replicatedJobs": [replicated("a", named()), replicated("b", elsewhere)]},
     }
-    owner, (told,) = seen(gang(), jobset)
-    assert owner == "" and "some of its pods do not belong to this gang" in told
+    other = gang()
+    other["metadata"] = {**other["metadata"], "name": "other", "uid": "other"}
+    owner, told = seen(gang(), other, jobset)
+    assert owner == "" and len(told) == 2
+    assert all("some of its pods do not belong to this gang" in line for line in told)
 
 
 def test_a_job_is_not_resumed_for_parts_that_start_on_their_own() -> None:
@@ -179,7 +182,8 @@ def test_a_job_that_its_user_holds_back_is_no_mistake() -> None:
 
 def test_a_queued_job_whose_pods_we_bind_is_told_to_be_resumed() -> None:
     template = named(scheduler="phalanx")
-    owner, (told,) = seen(gang(), held(template=template))
+    owner, (no_gates, told) = seen(gang(), held(template=template))
     assert owner == "" and told.endswith(
         "name our scheduler, and wait for their places without that; resume it yourself"
     )
+    assert no_gates.startswith("spec.enforcement: is not followed: its pods name our scheduler")

@@ -103,3 +103,42 @@ def test_an_object_that_is_made_again_under_the_same_name_is_judged_anew() -> No
     one.gone(readers.key(doc))
     told = told_of(one, flavor("not a key"))
     assert (len(told.unusable), told.accepted) == (1, [])
+
+
+# -- names that stand for nothing ------------------------------------------------------------------------------------
+
+
+def queue(name: str = "research", status: Object | None = None, **spec_of: Any) -> Object:
+    return ours("Queue", name, status, **spec_of)
+
+
+def quota(flavor: str) -> list[Object]:
+    return [{"flavor": flavor, "resources": [{"name": "nvidia.com/gpu", "nominal": 8}]}]
+
+
+def test_a_queue_that_names_what_is_not_there_is_good_and_told_what_is_missing() -> None:
+    told = told_of(Estate(), queue(parent="company", quota=quota("h100")))
+    ((subject, problems),) = told.dangling
+    assert subject.key[3] == "research" and not told.unusable and not told.accepted
+    assert [problem.path for problem in problems] == ["spec.parent", "spec.quota[0].flavor"]
+    assert "there is no Queue 'company'" in problems[0].message and "there is no Flavor 'h100'" in problems[1].message
+
+
+def test_a_flavor_whose_topology_is_not_there_is_told_so_until_it_comes() -> None:
+    one = Estate()
+    fast = ours("Flavor", "fast", nodeLabels={"gpu": "x"}, topologyName="t")
+    ((_, problems),) = told_of(one, fast).dangling
+    assert [problem.path for problem in problems] == ["spec.topologyName"]
+    assert told_of(one, fast).dangling == [], "once"
+    told = told_of(one, ours("Topology", "t", levels=[{"nodeLabel": "rack"}]))
+    assert [subject.key[3] for subject in told.accepted] == ["fast", "t"] and not told.dangling
+
+
+def test_what_a_scheduler_before_us_missed_and_is_there_now_is_told_to_be_good() -> None:
+    said = {"conditions": [{"type": "Valid", "status": "True", "reason": "Inconsistent", "message": "no company"}]}
+    told = told_of(Estate(), queue(status=said, parent="company"), queue("company"))
+    assert [subject.key[3] for subject in told.accepted] == ["company", "research"]
+
+
+def test_a_parent_that_is_there_without_an_object_is_not_missed() -> None:
+    assert not told_of(Estate(), queue(parent="default")).dangling

@@ -5,10 +5,11 @@ from dataclasses import replace
 from phalanx.dialects import clusterstate, daemonsets, picture, queueing, readers
 from phalanx.dialects.documents import OURS, Document
 from phalanx.dialects.fields import Field, Notes
-from phalanx.dialects.following import ours
+from phalanx.dialects.following import dangling, ours
 from phalanx.dialects.following.told import Subject, Told
 from phalanx.dialects.following.verdicts import Verdicts
 from phalanx.dialects.neighbours import Key
+from phalanx.dialects.picture import ClusterReading
 from phalanx.dialects.queueing import NAMESPACE
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.daemons import DaemonSet
@@ -41,7 +42,7 @@ class Estate:
             self._namespaces[doc.name] = queueing.namespace_labels(Field.of(doc.value, Notes()))
             return
         key = readers.key(doc)
-        if key not in self._docs and doc.home == OURS and not ours.is_said_valid(doc):
+        if key not in self._docs and doc.home == OURS and (not ours.is_said_valid(doc) or dangling.is_said(doc)):
             self._verdicts.unsettle(key)
         self._docs[key] = doc
         self._stale = True
@@ -83,19 +84,22 @@ class Estate:
         found = picture.read([self._docs[key] for key in sorted(self._docs) if key[:2] != DAEMON_SET])
         told.problems = tuple(one for one in found.problems if one not in self._said)
         self._said = found.problems
-        self._tell_verdicts(told)
+        self._tell_verdicts(told, found)
         told.events.append(TopologiesSeen(found.snapshot.topologies))
         self._queues = found.snapshot.queues
         told.events.append(DaemonSetsSeen(self._daemon_sets(found.surroundings)))
         return found.surroundings
 
-    def _tell_verdicts(self, told: Told) -> None:
-        """On objects of our kinds, each read by itself: what several do to each other is no fault of one of them."""
+    def _tell_verdicts(self, told: Told, all_read: ClusterReading) -> None:
+        """On objects of our kinds, each read by itself: what several do to each other is no fault of one of them. That
+        one names another that is not there is told on it, and makes it no worse."""
+        queues, topologies = all_read.snapshot.queues, {one.name for one in all_read.snapshot.topologies}
         for key, doc in [(key, self._docs[key]) for key in sorted(self._docs) if key[0] == OURS]:
             wrong = tuple(_inside(doc, one) for one in picture.read([doc]).problems)
-            if wrong and self._verdicts.refuse(key, wrong):
-                told.unusable.append((Subject.of(key, doc), wrong))
-            elif not wrong and self._verdicts.lift(key):
+            noted = wrong or dangling.of(doc, queues, topologies)
+            if noted and self._verdicts.refuse(key, noted):
+                (told.unusable if wrong else told.dangling).append((Subject.of(key, doc), noted))
+            elif not noted and self._verdicts.lift(key):
                 told.accepted.append(Subject.of(key, doc))
 
     def _daemon_sets(self, around: Surroundings) -> tuple[DaemonSet, ...]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from phalanx.dialects import links, owners, podspec, readers, recognised, workloads
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field, Notes
-from phalanx.dialects.following import membership, ours, ties
-from phalanx.dialects.following.membership import Membership, Said, Seat
+from phalanx.dialects.following import membership, oddities, ours, strays, ties
+from phalanx.dialects.following.membership import Called, Levels, Membership, Said, Seat
 from phalanx.dialects.following.ours import Marks
+from phalanx.dialects.gang import copied
 from phalanx.dialects.neighbours import NOBODY, Key, Neighbours
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings
@@ -16,6 +17,10 @@ from phalanx.model.decision import Invalid
 from phalanx.model.problems import Problem
 from phalanx.model.request import Request
 
+_OTHERWISE = {
+    "Bind": "is not followed: its pods name our scheduler, so that we bind them; leave schedulerName out to have gates",
+    "Gate": "is not followed: its pods do not name our scheduler, or our gate is on them, so that another binds them",
+}
 _BY_INDEX = ("Job", "CronJob", "StatefulSet", "JobSet", "TrainJob", "LeaderWorkerSet")  # ranks that no path tells
 
 
@@ -30,6 +35,7 @@ class Family:
     seats: tuple[Seat, ...] = ()
     paths: Mapping[str, str] | None = None  # group -> where its pods carry their rank
     neighbours: Neighbours = NOBODY
+    strays: frozenset[Key] = frozenset()  # pods that are wrong, and count for nothing
 
     def subject(self, kind: str, namespace: str, name: str) -> Document | None:
         """The object that a request was read from."""
@@ -44,13 +50,15 @@ def gathers(keys: Iterable[Key]) -> bool:
     return any(key[:2] in readers.GATHERERS for key in keys) or not any(key[:2] in readers.MAKERS for key in keys)
 
 
-def read(docs: Mapping[Key, Document], around: Surroundings, marks: Marks) -> Family:
-    """The family of these objects; one that is none of our business has no requests.
+def read(
+    docs: Mapping[Key, Document], around: Surroundings, marks: Marks, running: frozenset[Key] = frozenset()
+) -> Family:
+    """The family of these objects; one that is none of our business has no requests. ``running``: pods with a node.
 
     Where a reader trips over one it is refused: a mistake of ours must not stop the gangs of everybody else.
     """
     try:
-        return _read(docs, around, marks)
+        return _read(docs, around, marks, running)
     except Exception as error:
         makers = [doc for key, doc in docs.items() if key[:2] != ("", "Pod")] or list(docs.values())
         return Family(docs, invalid=tuple(_unread(doc, error) for doc in makers))
@@ -61,15 +69,23 @@ def _unread(doc: Document, error: Exception) -> Invalid:
     return Invalid(doc.kind, doc.namespace, doc.name, (Problem("", None, (), message),))
 
 
-def _read(docs: Mapping[Key, Document], around: Surroundings, marks: Marks) -> Family:
+def _read(docs: Mapping[Key, Document], around: Surroundings, marks: Marks, running: frozenset[Key]) -> Family:
     if not ours.is_marked(docs.values(), marks):
         return Family(docs)
-    listed = [docs[key] for key in sorted(docs)]
-    found = workloads.read(listed, around, None)
-    wanted = tuple(_enforced(one, docs, marks) for one in found.requests if not _is_over(one, docs))
-    paths = {name: path for outline in found.outlines for name, path in _paths(outline)}
-    neighbours = readers.surrounded(listed, around).neighbours
-    return Family(docs, wanted, found.invalid, found.notes, tuple(membership.seats(wanted)), paths, neighbours)
+    found = strays.left_out(docs, running, lambda those: workloads.read(those, around, None))
+    wanted = tuple(_enforced(one, found.docs, marks) for one in found.reading.requests if not _is_over(one, docs))
+    outlines = found.reading.outlines
+    notes = {one.id: (*found.notes.get(one.id, ()), *_otherwise(one, found.docs)) for one in wanted}
+    return Family(
+        docs,
+        wanted,
+        (*found.reading.invalid, *found.invalid),
+        {**found.notes, **notes},
+        _seats(wanted, outlines),
+        {name: path for outline in outlines for name, path in _paths(outline)},
+        readers.surrounded(found.docs.values(), around).neighbours,
+        frozenset(docs.keys() - found.docs.keys()),
+    )
 
 
 def _is_over(request: Request, docs: Mapping[Key, Document]) -> bool:
@@ -83,12 +99,25 @@ def _enforced(request: Request, docs: Mapping[Key, Document], marks: Marks) -> R
     """The request with the way its pods get their nodes: bound by us where they name us, else gated. (X-01)"""
     if any(_names_us(doc, marks) for doc in docs.values()) and not any(_is_gated(doc) for doc in docs.values()):
         request = replace(request, rules=replace(request.rules, enforcement="Bind"))
-        own = next(
-            (doc for key, doc in docs.items() if key[1:] == (request.kind, request.namespace, request.name)), None
-        )
+        own = _own(request, docs)
         held = own is not None and own.kind != "Gang" and Field.of(own.value).at("spec", "suspend").value is True
         return replace(request, suspended=request.suspended or held)
     return replace(request, rules=replace(request.rules, enforcement="Gate"))
+
+
+def _own(request: Request, docs: Mapping[Key, Document]) -> Document | None:
+    """The object that it was read from."""
+    named = (doc for key, doc in docs.items() if key[1:] == (request.kind, request.namespace, request.name))
+    return next(named, None)
+
+
+def _otherwise(request: Request, docs: Mapping[Key, Document]) -> list[Problem]:
+    """That the pods of a Gang get their nodes in another way than it says: what they are decides. (X-01)"""
+    own, way = _own(request, docs), request.rules.enforcement
+    if own is None or own.kind != "Gang" or not any(_pods_of(doc) for doc in docs.values() if doc is not own):
+        return []
+    at = Field.of(own.value).at("spec", "enforcement")
+    return [] if at.value in (None, way) else [Problem(at.path, at.value, (way,), _OTHERWISE[way])]
 
 
 def _names_us(doc: Document, marks: Marks) -> bool:
@@ -114,15 +143,35 @@ def _paths(outline: Outline) -> list[tuple[str, str]]:
     return found
 
 
+def _seats(requests: Iterable[Request], outlines: Iterable[Outline]) -> tuple[Seat, ...]:
+    """The pod sets of all requests, with what tells the copies of their groups apart."""
+    levels: dict[tuple[str, str, str], Levels] = {}
+    for one in outlines:
+        levels[one.kind, one.namespace, one.name] = copied.around([Field.of(dict(entry)) for entry in one.groups])
+    found: list[Seat] = []
+    for request in requests:
+        own = levels.get((request.kind, request.namespace, request.name), {})
+        found += membership.with_levels(membership.seats([request]), own)
+    return tuple(found)
+
+
 # -- pods --------------------------------------------------------------------------------------------------------
 
 
-def member(family: Family, pod: Document, keys: Iterable[str], around: Surroundings) -> Membership | None:
-    """Where a pod belongs, if anything tells. ``keys``: replica keys of the family's pods, in order."""
-    if not family.seats:
+def member(family: Family, pod: Document, called: Called, around: Surroundings) -> Membership | None:
+    """Where a pod belongs, if anything tells. ``called``: what the copies of its group are called by their keys."""
+    if not family.seats or readers.key(pod) in family.strays:
         return None
-    said = _said(family, pod, around)
-    return membership.find(said, seats_of(family, pod), tuple(keys))
+    seats = seats_of(family, pod)
+    return membership.find(_said(family, pod, seats, around), seats, called)
+
+
+def called(family: Family, joined: Iterable[Membership], coming: Iterable[Document]) -> Called:
+    """What copies are called by the keys that the pods of a family carry."""
+    if not any(seat.levels for seat in family.seats):
+        return {}
+    said = [_said(family, pod, seats_of(family, pod), None) for pod in coming]
+    return membership.called(joined, said, family.seats)
 
 
 def seats_of(family: Family, pod: Document) -> tuple[Seat, ...]:
@@ -131,21 +180,38 @@ def seats_of(family: Family, pod: Document) -> tuple[Seat, ...]:
     linked = link is not None and readers.is_followed(link, pod.namespace, family.neighbours)
     keys = [readers.target(link, pod.namespace)] if link is not None and linked else []
     keys += [readers.key(top)] if top is not None else []
-    for key in keys:
+    for key in (*keys, readers.key(pod)):
         gangs = {one.id for one in family.requests if (one.kind, one.namespace, one.name) == key[1:]}
         if gangs:
             return tuple(seat for seat in family.seats if seat.gang in gangs)
     return family.seats
 
 
-def replica(pod: Document) -> str | None:
+def remarks(family: Family, pod: Document) -> list[Problem]:
+    """Where a pod does not agree with itself: it names two gangs, or two copies of its own. (W-031, X-08)"""
+    at = Field.of(pod.value, Notes(), pod.title)
+    link = links.of(at)
+    if link is None or link.replica is None or not any(seat.levels for seat in family.seats):
+        return list(at.notes.warnings)
+    carried = list(_carried(at, seats_of(family, pod)).values())[-1:]
+    return [*at.notes.warnings, *(oddities.torn(pod.name, one, link.replica) for one in carried if one != link.replica)]
+
+
+def replica(pod: Document, seats: Iterable[Seat] = ()) -> str | None:
     """The key by which a pod says which copy it is in."""
     at = Field.of(pod.value).aside()
     link = links.of(at)
-    return link.replica if link is not None else None
+    said = [*_carried(at, seats).values(), link.replica if link is not None else None]
+    return said[0]
 
 
-def _said(family: Family, pod: Document, around: Surroundings) -> Said:
+def _carried(pod: Field, seats: Iterable[Seat]) -> dict[str, str]:
+    """The keys that a pod carries where its gang says so, by their paths."""
+    paths = dict.fromkeys(level.path for seat in seats for level in seat.levels if level.path is not None)
+    return {path: key for path in paths if (key := copied.key(pod, path)) is not None}
+
+
+def _said(family: Family, pod: Document, seats: tuple[Seat, ...], around: Surroundings | None) -> Said:
     at = Field.of(pod.value).aside()
     link, top = links.of(at), _top(family, pod)
     row = recognised.recognise(top.kind if top else "Pod", at, Field.of(top.value if top else None, Notes()))
@@ -157,9 +223,10 @@ def _said(family: Family, pod: Document, around: Surroundings) -> Said:
     return Said(
         groups=named,
         replica=link.replica if linked and link is not None and link.replica is not None else row.replica,
+        carried=_carried(at, seats),
         pod_class=row.pod_class,
         rank=_rank(family, at, top, row.rank, named),
-        shape=podspec.read(at, pod.namespace, around) if several else None,
+        shape=podspec.read(at, pod.namespace, around) if several and around is not None else None,
     )
 
 

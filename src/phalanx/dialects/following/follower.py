@@ -43,5 +43,6 @@ class Follower:
         told = self._roll.tell()
         told.events[:0] = first.events
         told.accepted[:0] = first.accepted
+        told.dangling[:0] = first.dangling
         told.problems, told.unusable = first.problems, first.unusable
         return told

@@ -7,9 +7,11 @@ Pod sets are told apart by their names, ``decode[1]/leader`` being class ``leade
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from phalanx.dialects.gang import copied
+from phalanx.dialects.gang.copied import Copied, Way
 from phalanx.model.nodes import PodShape
 from phalanx.model.request import PodSet, Request
 
@@ -21,11 +23,13 @@ _NAME = re.compile(r"(?P<group>[^\[/]+)(?P<marks>(?:\[[^\]]*\])*)(?:/(?P<pod_cla
 class Said:
     """What a pod says of itself; None where it does not. ``groups``: names of its group, the best first.
 
+    ``replica``: the key of its copy by its link, or its kind; ``carried``: by the paths that its gang names for it.
     ``shape``: what tells the classes of a group apart where nothing else does.
     """
 
     groups: tuple[str, ...] = ()
     replica: str | None = None
+    carried: Mapping[str, str] = field(default_factory=dict)
     pod_class: str | None = None
     rank: int | None = None
     shape: PodShape | None = None
@@ -33,7 +37,10 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A pod set of a request, its name taken apart. ``size``: pods of the group it stands in."""
+    """A pod set of a request, its name taken apart. ``size``: pods of the group it stands in.
+
+    ``marks``: of which copy, outermost first; ``levels``: how its pods are told from those of other copies.
+    """
 
     gang: str
     pods: PodSet
@@ -42,13 +49,21 @@ class Seat:
     pod_class: str | None
     size: int
     ranked: bool
+    levels: tuple[Copied, ...] = ()
+
+
+Levels = Mapping[str, tuple[Copied, ...]]  # by group: the copied groups it stands in, outermost first
+Called = Mapping[Way, Mapping[str, str]]  # what the copy of each key is called
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
+    """``keys``: of its copies, as the pod said them, outermost first."""
+
     gang: str
     pod_set: str
     rank: int | None
+    keys: tuple[str | None, ...] = ()
 
 
 def seats(requests: Iterable[Request]) -> list[Seat]:
@@ -73,14 +88,19 @@ def _seat(gang: str, pods: PodSet, size: int, ranked: bool) -> Seat:
     return Seat(gang, pods, parts["group"], marks, parts["pod_class"], size, ranked)
 
 
-def find(said: Said, seats: Sequence[Seat], keys: Sequence[str] = ()) -> Membership | None:
-    """The place of a pod; None where nothing tells. ``keys``: the replica keys of its group, in order."""
-    pool = _of_copy(said, _of_group(said, seats), keys)
+def with_levels(seats: Iterable[Seat], levels: Levels) -> list[Seat]:
+    """The seats with what tells the copies of their groups apart."""
+    return [replace(one, levels=found) if (found := levels.get(one.group)) else one for one in seats]
+
+
+def find(said: Said, seats: Sequence[Seat], called: Called) -> Membership | None:
+    """The place of a pod; None where nothing tells."""
+    pool = _of_copy(said, of_group(said, seats), called)
     pool = _of_class(said, pool)
     return _member(said, pool[0]) if pool else None
 
 
-def _of_group(said: Said, seats: Sequence[Seat]) -> list[Seat]:
+def of_group(said: Said, seats: Sequence[Seat]) -> list[Seat]:
     """Those of the first group that the pod names; of the only one where there is no other."""
     for name in said.groups:
         named = [seat for seat in seats if seat.group == name] or [seat for seat in seats if seat.pod_class == name]
@@ -89,14 +109,44 @@ def _of_group(said: Said, seats: Sequence[Seat]) -> list[Seat]:
     return list(seats) if len({seat.group for seat in seats}) == 1 else []
 
 
-def _of_copy(said: Said, pool: list[Seat], keys: Sequence[str]) -> list[Seat]:
-    """Those of the pod's copy: the copy called like its key, else as many copies down as its key is among the keys."""
-    if not any(seat.marks for seat in pool) or said.replica is None:
-        return pool
-    exact = [seat for seat in pool if seat.marks and seat.marks[-1] == said.replica]
-    if exact or said.replica not in keys:
-        return exact
-    return [seat for seat in pool if seat.marks and seat.marks[-1] == str(keys.index(said.replica))]
+def keys(said: Said, seat: Seat) -> tuple[str | None, ...]:
+    """The keys by which a pod says in which copies it is, outermost first. What it carries where its gang says so
+    counts; else what its link says, which is about the innermost."""
+    carried = [said.carried.get(level.path) if level.path is not None else None for level in seat.levels]
+    if not carried:
+        return (said.replica,) if seat.marks else ()
+    return (*carried[:-1], carried[-1] if carried[-1] is not None else said.replica)
+
+
+def called(joined: Iterable[Membership], coming: Iterable[Said], seats: Sequence[Seat]) -> Called:
+    """What copies are called by the keys of their pods. Those of pods that have joined go on being called as they are,
+    whoever comes later."""
+    known: dict[Way, dict[str, str]] = {}
+    fresh: dict[Way, list[str]] = {}
+    by_name = {seat.pods.name: seat for seat in seats if seat.levels}
+    for member in joined:
+        seat = by_name.get(member.pod_set)
+        for level, mark, key in zip(seat.levels, seat.marks, member.keys, strict=False) if seat is not None else ():
+            known.setdefault(level.way, {}).setdefault(key or "", mark)
+    for said in coming:
+        for seat in [one for one in of_group(said, seats)[:1] if one.levels]:
+            for level, key in zip(seat.levels, keys(said, seat), strict=True):
+                fresh.setdefault(level.way, []).extend([] if key is None else [key])
+    return {way: copied.marks(fresh.get(way, ()), way[1], known.get(way)) for way in {**known, **fresh}}
+
+
+def _of_copy(said: Said, pool: list[Seat], called: Called) -> list[Seat]:
+    """Those of the pod's copy. A pod that does not say in which of several it is has no place."""
+    return [seat for seat in pool if all(_is_in(seat, i, key, called) for i, key in enumerate(keys(said, seat)))]
+
+
+def _is_in(seat: Seat, i: int, key: str | None, called: Called) -> bool:
+    if not seat.levels:
+        return key in (None, seat.marks[-1])
+    level = seat.levels[i]
+    if key is None:
+        return level.number == 1
+    return called.get(level.way, {}).get(key) == seat.marks[i]
 
 
 def _of_class(said: Said, pool: list[Seat]) -> list[Seat]:
@@ -124,4 +174,5 @@ def _member(said: Said, seat: Seat) -> Membership:
     rank = said.rank if seat.ranked else None
     if rank is not None and seat.marks and rank >= seat.size:
         rank %= seat.size  # counted over all copies; a copy counts its own
-    return Membership(seat.gang, seat.pods.name, rank if rank is not None and rank < seat.size else None)
+    told = rank if rank is not None and rank < seat.size else None
+    return Membership(seat.gang, seat.pods.name, told, keys(said, seat))

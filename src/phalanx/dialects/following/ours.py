@@ -7,6 +7,8 @@ binds, is gated: we choose the places, the other one does the last step. Everyth
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from phalanx.dialects import wishes
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
@@ -17,10 +19,12 @@ from phalanx.model.topology import HOSTNAME
 
 GATE = "phalanx.dev/topology"  # the scheduling gate that holds a pod back until it has its place (K-048)
 PINNED = "phalanx.dev/pinned"  # the keys of the node selector that we wrote into a pod when its gate came off
+NODE = "phalanx.dev/node"  # the node they are to lead to
+TOLERATED = "phalanx.dev/tolerated"  # the tolerations of a flavor that we gave to a pod, as JSON
 DOMAIN = "phalanx.dev/domain"
 _PREFIX = "phalanx.dev/"
 RANK = "phalanx.dev/rank"
-WRITTEN = frozenset({DOMAIN, RANK, PINNED})  # by us, into pods
+WRITTEN = frozenset({DOMAIN, RANK, PINNED, NODE, TOLERATED})  # by us, into pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,9 @@ def was_gated(pod: Field) -> bool:
 
 def pinned(pod: Field) -> str:
     """The node that a pod may only go to since we took its gate off; empty where we did not."""
-    node = pod.at("spec", "nodeSelector", HOSTNAME).value
-    freed = pod.at("metadata", "annotations", PINNED).present and not is_gated(pod)
+    annotations = pod.at("metadata", "annotations")
+    node = annotations.at(NODE).value or pod.at("spec", "nodeSelector", HOSTNAME).value
+    freed = annotations.at(PINNED).present and not is_gated(pod)
     return node if freed and isinstance(node, str) else ""
 
 
@@ -96,14 +101,37 @@ def _carries(value: object, marks: Marks) -> bool:
 
 def unpinned(value: Mapping[object, object]) -> Mapping[object, object]:
     """A pod as it was before we pinned it: its shape must not depend on where it was put."""
-    at = Field.of(value)
-    keys = at.at("metadata", "annotations", PINNED).value
-    selector = at.at("spec", "nodeSelector").value
-    spec = value.get("spec")
-    if not isinstance(keys, str) or not isinstance(selector, dict) or not isinstance(spec, dict):
+    annotations, spec = Field.of(value).at("metadata", "annotations"), value.get("spec")
+    if not isinstance(spec, dict):
         return value
-    kept = {key: one for key, one in selector.items() if key not in keys.split(",")}
-    return {**value, "spec": {**spec, "nodeSelector": kept}}
+    before: dict[object, object] = {}
+    keys, selector = annotations.at(PINNED).value, spec.get("nodeSelector")
+    if isinstance(keys, str) and isinstance(selector, dict):
+        before["nodeSelector"] = {key: one for key, one in selector.items() if key not in keys.split(",")}
+    given, tolerations = _given(annotations.at(TOLERATED).value), spec.get("tolerations")
+    if given and isinstance(tolerations, list):
+        before["tolerations"] = [one for one in tolerations if one not in given]
+    return {**value, "spec": {**spec, **before}} if before else value
+
+
+def unplaced(value: Mapping[object, object]) -> Mapping[object, object]:
+    """A pod as it was before it had a node: what it asks for does not depend on when it was first seen."""
+    free = unpinned(value)
+    spec = free.get("spec")
+    return (
+        {**free, "spec": {key: one for key, one in spec.items() if key != "nodeName"}}
+        if isinstance(spec, dict)
+        else free
+    )
+
+
+def _given(text: object) -> list[object]:
+    """The tolerations that we gave to a pod; none where somebody spoiled our note of it."""
+    try:
+        found = msgspec.json.decode(text) if isinstance(text, str) else []
+    except msgspec.DecodeError:
+        return []
+    return found if isinstance(found, list) else []
 
 
 Owned = tuple[str, str]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from phalanx.dialects import clusterstate, links, owners, readers
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
-from phalanx.dialects.following import ours, ties
+from phalanx.dialects.following import ours, ties, unheld
 from phalanx.dialects.following.family import Family
 from phalanx.dialects.following.ours import GATE, SUSPENDABLE, Marks
 from phalanx.dialects.neighbours import Key
@@ -41,7 +41,8 @@ def of(family: Family, request: Request, marks: Marks) -> Resuming:
     gated = request.rules.enforcement == "Gate"
     own = ours.owner(family.docs, request.kind, request.namespace, request.name)
     if own:
-        return Resuming(own if gated else "")
+        doc = family.subject(request.kind, request.namespace, request.name)
+        return Resuming(own if gated else "", unheld.left_suspended(doc, request, marks))
     makers = _makers(family, request)
     if not makers:
         return Resuming()

@@ -1,6 +1,6 @@
 """The roll of all workloads and pods of a cluster, and what has changed on it since it was last asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -8,20 +8,22 @@ import msgspec
 from phalanx.dialects import documents, readers
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
-from phalanx.dialects.following import family, oddities, ours, podseen, resuming, ties, times, unheld, volumes
+from phalanx.dialects.following import absent, family, oddities, ours, podseen, resuming, ties, times, unheld, volumes
 from phalanx.dialects.following.families import Families
 from phalanx.dialects.following.family import Family
-from phalanx.dialects.following.membership import Membership
+from phalanx.dialects.following.membership import Called, Membership
 from phalanx.dialects.following.ours import Marks
 from phalanx.dialects.following.told import Subject, Told
 from phalanx.dialects.following.verdicts import Verdicts
 from phalanx.dialects.neighbours import Key
 from phalanx.dialects.surroundings import Surroundings
-from phalanx.model.events import Event, GangGone, GangSeen, PodGone, PodSeen
+from phalanx.model.events import Event, GangGone, GangSeen, GangSpoiled, PodGone, PodSeen
 from phalanx.model.pods import Pod
+from phalanx.model.problems import Problem
 from phalanx.model.request import Request
 
 _POD = ("", "Pod")
+_GANG = ("phalanx.dev", "Gang")
 _APART = 1e-6  # seconds: gangs of one object are as old as it is, and stand in line in its own order
 
 
@@ -42,8 +44,10 @@ class Roll:
         self._members: dict[str, Membership] = {}  # by uid
         self._told: dict[Key, Pod] = {}
         self._gangs: dict[Key, dict[str, GangSeen]] = {}  # by the object they were read from
+        self._spoiled: set[str] = set()  # gangs whose manifest is wrong by now
         self._names: dict[str, Key] = {}  # gang id -> the object that goes by it
         self._verdicts = Verdicts()
+        self._odd = Verdicts()  # what is good, and has something told of it
         self._families = Families()
         self._dirty: dict[Key, None] = {}
         self._changed: dict[Key, None] = {}  # pods that say something else of themselves than before
@@ -54,7 +58,7 @@ class Roll:
 
     def surround(self, around: Surroundings) -> None:
         """What workloads may look up has changed: all of them are read again."""
-        self._around = replace(around, rules=self._marks.rules)
+        self._around = replace(around, rules=self._marks.rules, unknown="not in the cluster")
         self._dirty.update(dict.fromkeys(self._docs))
         self._dirty.update(dict.fromkeys(self._pods))
 
@@ -113,6 +117,7 @@ class Roll:
         if pod is None:
             return
         self._held.pop(key, None)
+        self._odd.lift(key)
         self._pods.pop(key, None)
         self._moved.pop(key, None)
         self._members.pop(pod.key.uid, None)
@@ -142,15 +147,17 @@ class Roll:
         docs = {key: self._docs[key] for key in keys if key in self._docs}
         pods = {key: self._unpacked(key) for key in sorted(keys) if key in self._pods}
         with_pods = {**docs, **(pods if family.gathers(keys - pods.keys()) else self._owning(docs, pods))}
-        found = family.read(with_pods, self._around, self._marks)
-        if not any(self._live[key].node for key in pods):
+        running = frozenset(key for key in pods if self._live[key].node)
+        found = family.read(with_pods, self._around, self._marks, running)
+        if not running:
             found = volumes.held_back(found, [*docs.values(), *pods.values()], self._around)
         found = found if pods else unheld.refused(found, self._marks)
+        found = absent.told(found, keys, running, self._marks)
         self._tell_gangs(keys, found, told)
         self._tell_refused(keys, found, told)
-        named = list(dict.fromkeys(one for doc in pods.values() if (one := family.replica(doc)) is not None))
+        called = self._called(pods, found)
         for key, doc in pods.items():
-            self._join(key, doc, found, named, told)
+            self._join(key, doc, found, called, told)
             self._moved[key] = None
 
     def _owning(self, docs: Mapping[Key, Document], pods: Mapping[Key, Document]) -> dict[Key, Document]:
@@ -160,7 +167,7 @@ class Roll:
 
     def _unpacked(self, key: Key) -> Document:
         return documents.Document(
-            "", "v1", "Pod", documents.Role.WORKLOAD, ours.unpinned(msgspec.json.decode(self._pods[key]))
+            "", "v1", "Pod", documents.Role.WORKLOAD, ours.unplaced(msgspec.json.decode(self._pods[key]))
         )
 
     # -- gangs ---------------------------------------------------------------------------------------------------
@@ -176,18 +183,27 @@ class Roll:
             fresh.setdefault(key, {})[request.id] = GangSeen(request, self._since(doc, found) + order, resumed.owner)
             told.subjects[request.id] = Subject.of(key, doc)
             told.notes[request.id] = (*(found.notes or {}).get(request.id, ()), *resumed.left)
+        wrong = {readers.key(doc) for one in found.invalid if (doc := found.subject(one.kind, one.namespace, one.name))}
         for key in sorted(keys | fresh.keys()):
-            self._compare(key, fresh.get(key, {}), told)
+            self._compare(key, fresh.get(key, {}), key in wrong, told)
 
-    def _compare(self, key: Key, now: dict[str, GangSeen], told: Told) -> None:
+    def _compare(self, key: Key, now: dict[str, GangSeen], is_wrong: bool, told: Told) -> None:
+        """What was told of an object and is not there now is gone; or goes on as it was, if the object is wrong."""
         before = self._gangs.pop(key, {})
-        for name in before:
-            if name not in now:
+        left = {name: event for name, event in before.items() if name not in now}
+        for name in left:
+            if not is_wrong:
                 self._names.pop(name, None)
+                self._spoiled.discard(name)
                 told.events.append(GangGone(name))
-        told.events.extend(event for name, event in now.items() if before.get(name) != event)
-        if now:
-            self._gangs[key] = now
+            elif name not in self._spoiled:
+                self._spoiled.add(name)
+                told.events.append(GangSpoiled(name))
+        told.events.extend(one for name, one in now.items() if before.get(name) != one or name in self._spoiled)
+        self._spoiled -= now.keys()
+        found = {**(left if is_wrong else {}), **now}
+        if found:
+            self._gangs[key] = found
 
     def _qualified(self, request: Request, key: Key) -> Request:
         """The request by an id that nobody else in the cluster goes by, and that stays for as long as it is there."""
@@ -214,17 +230,42 @@ class Roll:
             if self._verdicts.refuse(key, invalid):
                 told.refused.append((Subject.of(key, doc), invalid))
         for key in sorted(keys - wrong):
-            if self._verdicts.lift(key) and key in self._docs:
-                told.accepted.append(Subject.of(key, self._docs[key]))
+            if self._verdicts.lift(key) and key in found.docs:
+                told.accepted.append(Subject.of(key, found.docs[key]))
+            if key[:2] == _GANG and key in found.docs:
+                self._tell_idle(key, found.docs[key], found, told)
+
+    def _tell_idle(self, key: Key, doc: Document, found: Family, told: Told) -> None:
+        """A Gang of which nothing is known to place yet is no gang, and says why."""
+        is_idle = key not in self._gangs and not ours.has_finished(doc)
+        self._tell_odd(key, doc, (found.notes or {}).get(doc.called(None), ()) if is_idle else (), told)
+
+    def _tell_odd(self, key: Key, doc: Document, odd: Sequence[Problem], told: Told) -> None:
+        """What is to be said of an object on itself, once."""
+        own = tuple(replace(one, path=one.path.removeprefix(f"{doc.title}: ")) for one in odd)
+        if own and self._odd.refuse(key, own):
+            told.dangling.append((Subject.of(key, doc), own))
+        elif not own:
+            self._odd.lift(key)
 
     # -- pods ----------------------------------------------------------------------------------------------------
 
-    def _join(self, key: Key, doc: Document, found: Family, named: list[str], told: Told) -> None:
+    def _called(self, pods: Mapping[Key, Document], found: Family) -> Called:
+        """What the copies of a family are called, by the keys of their pods."""
+        joined = {key: one for key in pods if (one := self._membership(key)) is not None}
+        return family.called(found, joined.values(), [doc for key, doc in pods.items() if key not in joined])
+
+    def _membership(self, key: Key) -> Membership | None:
+        """The place that a pod was given, if its gang is there."""
+        known = self._members.get(self._live[key].key.uid)
+        return known if known is not None and known.gang in self._names else None
+
+    def _join(self, key: Key, doc: Document, found: Family, called: Called, told: Told) -> None:
         """A pod keeps the place it was first given for as long as its gang is there. (W-111)"""
         uid = self._live[key].key.uid
-        known = self._members.get(uid)
-        stays = known is not None and known.gang in self._names
-        said = None if stays and key not in self._changed else family.member(found, doc, named, self._around)
+        known = self._membership(key)
+        stays = known is not None
+        said = None if stays and key not in self._changed else family.member(found, doc, called, self._around)
         if not stays:
             known = None if said is None else self._renamed(said, found)
         elif known is not None and key in self._changed and (said is None or said.pod_set != known.pod_set):
@@ -233,15 +274,20 @@ class Roll:
             self._members.pop(uid, None)
             return self._tell_lost(key, doc, found, told)
         self._members[uid] = known
+        odd = [one for one in family.remarks(found, doc) if told.note_once(known.gang, one)]
+        self._tell_odd(key, doc, odd, told)
         if key in self._held:
             told.note(known.gang, oddities.held(key[3], self._held[key]))
         return None
 
     def _tell_lost(self, key: Key, doc: Document, found: Family, told: Told) -> None:
+        """On the gang, and on the pod itself."""
         pod, seats = self._live[key], family.seats_of(found, doc)
-        if seats and not (pod.node or pod.leaving or pod.ended):
+        if seats and key not in found.strays and not (pod.node or pod.leaving or pod.ended):
             nearest = self._renamed(Membership(seats[0].gang, seats[0].pods.name, None), found)
-            told.note(nearest.gang, oddities.lost(key[3], family.replica(doc), seats))
+            lost = oddities.lost(key[3], family.replica(doc, seats), seats)
+            told.note(nearest.gang, lost)
+            self._tell_odd(key, doc, [lost], told)
 
     def _renamed(self, joined: Membership, found: Family) -> Membership:
         request = next(one for one in found.requests if one.id == joined.gang)
@@ -274,7 +320,7 @@ def _static(doc: Document) -> object:
 
 def _static_of_pod(doc: Document) -> object:
     """What of a pod has a say in where it belongs and what its group is like; what we write into it has not."""
-    metadata, spec = (_mapping(doc.value.get(part)) for part in ("metadata", "spec"))
+    metadata, spec = (_mapping(ours.unpinned(doc.value).get(part)) for part in ("metadata", "spec"))
     annotations = _mapping(metadata.get("annotations"))
     said = [metadata.get(part) for part in ("uid", "labels", "ownerReferences")]
     kept = {key: value for key, value in annotations.items() if key not in ours.WRITTEN}

@@ -13,7 +13,7 @@ from phalanx.dialects import links, owners
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.neighbours import Key
-from phalanx.dialects.readers import target
+from phalanx.dialects.readers import is_part_of, target
 
 _SCHEDULING = "scheduling.k8s.io"
 _TRAINER = "trainer.kubeflow.org"
@@ -26,7 +26,7 @@ def of(doc: Document) -> frozenset[Key]:
     at = Field.of(doc.value)
     found = set(_linked(doc, at)) | set(_named(doc, at))
     owner = owners.controller(at.aside())
-    if owner is not None:
+    if owner is not None and (doc.kind != "Pod" or is_part_of((doc.home, doc.kind), (owner.api_group, owner.kind))):
         found.add((owner.api_group, owner.kind, doc.namespace, owner.name))
     return frozenset(found)
 

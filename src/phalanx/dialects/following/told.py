@@ -34,7 +34,9 @@ class Subject:
 class Told:
     """``subjects``: of the gangs told of, by id. ``refused``: workloads that are wrong. ``notes``: warnings by gang.
 
-    ``problems``: of the cluster's own objects, all of them; ``unusable``: of our kinds among those, object by object.
+    ``problems``: of the cluster's own objects, all of them; ``unusable``: of our kinds among those, object by object;
+    ``dangling``: of those that can be used, what they name and what is not there; of pods, where they do not agree with
+    their gang; of Gangs, why nothing of them is placed yet.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -44,6 +46,14 @@ class Told:
     notes: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     unusable: list[tuple[Subject, tuple[Problem, ...]]] = field(default_factory=list)
+    dangling: list[tuple[Subject, tuple[Problem, ...]]] = field(default_factory=list)
+
+    def note_once(self, gang: str, problem: Problem) -> bool:
+        """What many pods may have in common: the first of them stands for all. Whether this one does."""
+        is_first = all(one.message != problem.message for one in self.notes.get(gang, ()))
+        if is_first:
+            self.note(gang, problem)
+        return is_first
 
     def note(self, gang: str, problem: Problem) -> None:
         self.notes[gang] = (*self.notes.get(gang, ()), problem)

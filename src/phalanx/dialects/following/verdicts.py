@@ -1,4 +1,4 @@
-"""Which objects are refused. A scheduler before us may have done it: then only what it wrote into them tells."""
+"""Which objects are not simply good. A scheduler before us may have said so: then only what it wrote there tells."""
 
 from phalanx.dialects.neighbours import Key
 
@@ -16,7 +16,7 @@ class Verdicts:
         self._refused.setdefault(key, _UNSETTLED)
 
     def refuse(self, key: Key, why: object) -> bool:
-        """It is wrong; whether that is news."""
+        """It is wrong, or not quite right; whether that is news."""
         before = self._refused.get(key)
         self._refused[key] = why
         return before != why

@@ -5,6 +5,8 @@ A copy adds ``[i]`` to the name of its group and of everything below it::
     server (replicas 2)            server[0]( leader[0] worker[0] )
       leader                  ->   server[1]( leader[1] worker[1] )
       worker
+
+Where keys tell how many copies there are it is ``[key]``.
 """
 
 from dataclasses import replace
@@ -31,7 +33,7 @@ def _size(forest: Forest, name: str) -> tuple[int, int]:
     """Groups and pods that an entry becomes, itself and its copies included."""
     entry = forest.groups[name]
     below = [_size(forest, child) for child in entry.children]
-    copies = entry.replicas or 1
+    copies = 1 if entry.copies is None else len(entry.copies)
     pods = entry.pods.count if entry.pods is not None else sum(p for _, p in below)
     return copies * (1 + sum(g for g, _ in below)), copies * pods
 
@@ -44,7 +46,7 @@ def _check_keys(forest: Forest, policy: str) -> None:
             continue
         if parents.get(name, policy) == "Gang":
             entry.at.at("replicaKey").wrong("replicaKey without replicas needs a parent with policy Basic")
-        else:
+        elif not entry.keys:
             entry.at.at("replicaKey").warn("no pods are known, so how many copies there are is not known either")
 
 
@@ -116,9 +118,7 @@ def grow(forest: Forest, name: str, mark: str = "") -> tuple[Group, ...]:
     ``mark``: the ``[1]`` of the copies above. An entry of which nothing is known to place gives no group.
     """
     entry = forest.groups[name]
-    if entry.keyed:
-        return ()
-    marks = [mark] if entry.replicas is None else [f"{mark}[{i}]" for i in range(entry.replicas)]
+    marks = [mark] if entry.copies is None else [f"{mark}[{copy}]" for copy in entry.copies]
     copies = (_leaf(entry, entry.pods, m) if entry.pods is not None else _inner(entry, forest, m) for m in marks)
     return tuple(copy for copy in copies if copy.members)
 

@@ -1,7 +1,7 @@
 """The flat list ``podGroups``: each entry read once, its parent found, the whole checked to be a tree."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phalanx.dialects.fields import Field
 from phalanx.dialects.gang import leaf, near
@@ -15,6 +15,8 @@ GROUPS_MAX = 10_000  # groups of one gang, copies counted
 DEPTH_MAX = 32
 POLICIES = ("Gang", "Basic")
 
+Keys = Mapping[str, tuple[str, ...]]
+
 _INNER = ("policy", "minGroups")
 _BOTH = ("name", "parent", "replicas", "replicaKey", "topology")
 
@@ -27,10 +29,19 @@ class Declared:
     name: str
     near: Near
     replicas: int | None  # None: not copied
-    keyed: bool  # copies appear as their keys do: replicaKey without replicas
+    keys: tuple[str, ...] | None  # copies appear as their keys do: replicaKey without replicas; None: they do not
     policy: str
     children: tuple[str, ...]
     pods: Pods | None  # None: an inner group
+
+    @property
+    def keyed(self) -> bool:
+        return self.keys is not None
+
+    @property
+    def copies(self) -> tuple[str, ...] | None:
+        """What its copies are called; None: it is not copied."""
+        return self.keys if self.replicas is None else tuple(str(i) for i in range(self.replicas))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +52,21 @@ class Forest:
     roots: tuple[str, ...]
 
 
-def read(at: Field, levels: Levels, namespace: str, around: Surroundings) -> Forest | None:
-    """The entries as a forest; None, with Problems noted, when names and parents do not make one."""
+def read(at: Field, levels: Levels, namespace: str, around: Surroundings, keys: Keys) -> Forest | None:
+    """The entries as a forest; None, with Problems noted, when names and parents do not make one.
+
+    ``keys``: those that have appeared, of groups whose copies do as their keys do.
+    """
     entries = at.items(limit=GROUPS_MAX)
     named = _named(entries)
     children = _children(named)
     if children is None or not _is_shallow(named) or len(named) < len(entries):
         return None
-    groups = {
-        name: _declared(entry, name, tuple(children[name]), levels, namespace, around) for name, entry in named.items()
-    }
+    groups = {}
+    for name, entry in named.items():
+        one = _declared(entry, name, tuple(children[name]), levels, namespace, around)
+        keyed = entry.at("replicaKey").present and not entry.at("replicas").present
+        groups[name] = replace(one, keys=keys.get(name, ())) if keyed else one
     return Forest(groups, tuple(children[""]))
 
 
@@ -119,7 +135,7 @@ def _declared(
         name=name,
         near=close,
         replicas=replicas,
-        keyed=entry.at("replicaKey").present and not entry.at("replicas").present,
+        keys=None,
         policy=entry.at("policy").choice("Gang", *POLICIES),
         children=children,
         pods=pods,

@@ -31,7 +31,7 @@ def requests(outline: Outline, notes: Notes, around: Surroundings) -> tuple[Requ
     levels = choose(spec.at("topologyName"), around.topologies, usual, used, around.refused_topologies)
     around_all = near.read(spec.at("topology"), levels)
     policy = spec.at("policy").choice("Gang", *declared.POLICIES)
-    forest = declared.read(spec.at("podGroups"), levels, outline.namespace, around)
+    forest = declared.read(spec.at("podGroups"), levels, outline.namespace, around, outline.copies)
     if forest is None:
         return ()
     build.check(forest, spec.at("podGroups"), policy)
@@ -114,7 +114,8 @@ def _roots(spec: Field, forest: Forest, around_all: Near, policy: str, name: str
     least = build.least_members(spec.at("minGroups"), policy, len(groups))
     if policy == "Gang":
         return [(None, _whole(groups, around_all, least, name))]
-    return _units(spec, groups, around_all, name)
+    several = len(groups) > 1 or any(forest.groups[root].keyed for root in forest.roots)
+    return _units(spec, groups, around_all, name, several)
 
 
 def _whole(groups: tuple[Group, ...], around_all: Near, least: int | None, name: str) -> Group:
@@ -134,13 +135,15 @@ def _alone(group: Group) -> Group:
     return replace(group, min_members=1) if group.min_members == 0 else group
 
 
-def _units(spec: Field, groups: tuple[Group, ...], around_all: Near, name: str) -> list[tuple[str | None, Group]]:
-    """Independent parts, each with the gang's own wishes around it.
+def _units(
+    spec: Field, groups: tuple[Group, ...], around_all: Near, name: str, several: bool
+) -> list[tuple[str | None, Group]]:
+    """Independent parts, each with the gang's own wishes around it. ``several``: there are, or may be any time.
 
     Parts that start at different times cannot be promised a common domain, so a required level or a spread
     around several of them is refused rather than kept by chance.
     """
-    if len(groups) > 1 and (around_all.required is not None or around_all.spread is not None):
+    if several and (around_all.required is not None or around_all.spread is not None):
         spec.at("topology").wrong(
             "with policy Basic the groups start on their own, and holding them in one domain or spread is not "
             "supported yet; set topology on each group"

@@ -212,8 +212,19 @@ def _unsaid(doc: Field, jobs: Sequence[Replicated], own: Sequence[Replicated]) -
 def _asked(doc: Field, jobs: Sequence[Replicated]) -> bool:
     top = doc.at("metadata")
     templates = [metadata for job in jobs for metadata in (job.job_metadata, job.pod_metadata)]
-    exclusive = any(at.at("annotations", EXCLUSIVE).present for at in (top, *(job.job_metadata for job in jobs)))
-    return exclusive or wishes.asked(top, templates)
+    alone = any(at.at("annotations", EXCLUSIVE).present for at in (top, *(job.job_metadata for job in jobs)))
+    return alone or wishes.asked(top, templates)
+
+
+def exclusive(doc: Field) -> Mapping[str, str]:
+    """The level of which each Job of a replicated job is to have a domain for itself, by the name of that, where JobSet
+    is asked for it: on the Job template, or on the JobSet."""
+    found: dict[str, str] = {}
+    for job in replicated.read(doc.at("spec", "replicatedJobs").aside()):
+        own, whole = (at.at("annotations", EXCLUSIVE).value for at in (job.job_metadata, doc.at("metadata")))
+        level = own if own is not None else whole
+        found |= {job.name: level} if isinstance(level, str) else {}
+    return found
 
 
 # -- change ------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from phalanx.dialects.wishes import Wish
 JOB_INDEX = "jobset.sigs.k8s.io/job-index"
 
 _WAITS = (Start.TOGETHER, Start.AS_ONE)  # its Jobs start together
+_KEPT_OUT = "pods of other Jobs of JobSets are kept out of it, those of other workloads are not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,9 @@ def _each_job(of: JobSet, job: Replicated, around: Surroundings) -> tuple[Wish, 
     asked = near if isinstance(near, Mapping) else {}
     required = asked.get("required")
     if isinstance(required, Field) and required.present:
-        exclusive.warn(f"each Job is held by {required.path} instead, and shares its domain with others")
+        exclusive.wrong(
+            f"JobSet holds each Job in one domain of this level, whatever {required.path} says; leave one of them out"
+        )
         return wish, {}
     alone: Wish = {"topology": {"required": exclusive, "preferred": asked.get("preferred")}}
     return alone, _apart(exclusive, job, of.starts[job.name])
@@ -177,11 +180,10 @@ def _each_job(of: JobSet, job: Replicated, around: Surroundings) -> tuple[Wish, 
 def _apart(exclusive: Field, job: Replicated, start: Start) -> Wish:
     """No more pods in a domain than one Job has, so that each Job is alone there among those it starts with."""
     if start not in _WAITS or job.replicas == 1:
-        exclusive.warn("each Job is held in one domain of this level; that nobody else is in it is not enforced")
+        exclusive.warn(f"each Job is held in one domain of this level; {_KEPT_OUT}")
         return {}
     exclusive.warn(
-        "each Job is held in one domain of this level, apart from the others of its replicated job; that no other "
-        "workload or replicated job is in it is not enforced"
+        f"each Job is held in one domain of this level, apart from the others of its replicated job; {_KEPT_OUT}"
     )
     return {"spread": {"level": exclusive, "maxPerDomain": job.pods}}
 

@@ -11,7 +11,8 @@ Pod sets are ``main[i]/leader`` and ``main[i]/worker``, ranked together (the lea
   ask for a gang is a Problem.
 * ``spec.scheduling`` of the LeaderWorkerSet, or of its ``replica``, is read as the annotations that say the same.
 * A level on the LeaderWorkerSet bounds each replica, and the whole set with ``Gang``. So does the annotation
-  ``exclusive-topology``, always for a replica; that nobody else is let in is not enforced, and a warning says so.
+  ``exclusive-topology``, always for a replica. Who is kept out of its domain, and that workers are then made only when
+  their leader has a node, is added when it is a Request (``dialects.exclusive``).
 * Templates that ask for the same share a group. Where they ask for different things, or for Kueue's levels without
   a common ``podset-group-name`` (Kueue then places leader and workers apart), the pod sets are ``leader[i]`` and
   ``worker[i]`` in a group ``main[i]``.
@@ -198,8 +199,17 @@ def _exclusive(metadata: Field) -> Wish:
     at = metadata.at("annotations", _EXCLUSIVE)
     if not at.present:
         return {}
-    at.warn("each replica is held in one domain of this level, not alone: other replicas of the set may be there too")
+    at.warn(
+        "each replica is held in one domain of this level; pods of other replicas are kept out of it, those of other "
+        "workloads are not"
+    )
     return {"topology": {"required": at}}
+
+
+def exclusive(doc: Field) -> str | None:
+    """The level of which each replica is to have a domain for itself, where LeaderWorkerSet is asked for it."""
+    level = doc.at("metadata", "annotations", _EXCLUSIVE).value
+    return level if isinstance(level, str) else None
 
 
 # -- subgroups ---------------------------------------------------------------------------------------------------

@@ -259,7 +259,7 @@ def _priority(spec: Field, around: Surroundings) -> int | None:
         return written
     found = around.neighbours.find(_API_GROUP, _OF_KUEUE, "default", name)
     if found is None:
-        at.warn(f"{_OF_KUEUE} {name[:100]!r} is not among the given objects; its priority counts as 0")
+        at.warn(f"{_OF_KUEUE} {name[:100]!r} is {around.unknown}; its priority counts as 0")
     return 0 if found is None else found.at("value").integer(0, low=-(2**31))
 
 

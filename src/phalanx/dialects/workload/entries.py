@@ -87,7 +87,7 @@ def _replication(part: Part, replicated: bool) -> Made:
 
 
 def _shapes(part: Part, those: Sequence[Member]) -> list[Shape]:
-    return joining.per_copy(part.joined.shapes(those), part.copies or 1)
+    return members.per_copy(part.joined.shapes(those), part.copies or 1)
 
 
 # -- one ranked group --------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def _check_ranks(part: Part, ranked: RankedGroup, those: Sequence[Member]) -> No
     by_copy: dict[str | None, list[Field]] = {}
     for one in those:
         if one.is_pod:
-            pod = Field.of(joining.template(one.entry), part.joined.doc.notes, one.owner)
+            pod = Field.of(members.template(one.entry), part.joined.doc.notes, one.owner)
             by_copy.setdefault(joining.replica_key(one), []).append(pod)
     for found in by_copy.values():
         recognised.ranks(found, path)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from phalanx.dialects.fields import Field, Notes
-from phalanx.dialects.members import Shape, amount, shapes
+from phalanx.dialects.members import Shape, amount, per_copy, shapes, template
 from phalanx.dialects.neighbours import Member
 from phalanx.dialects.outline import Entry
 from phalanx.dialects.surroundings import Surroundings
@@ -74,12 +74,6 @@ def metadata(member: Member) -> Field:
     return Field.of(template(member.entry)).aside().at("metadata")
 
 
-def template(entry: Entry) -> object:
-    classes = entry.get("podClasses")
-    first = classes[0] if isinstance(classes, list) and classes else entry
-    return first.get("template")
-
-
 def copies(those: Sequence[Member]) -> int | None:
     """How many copies of a group its members are: as they say, else as many as they have keys. (W-220, X-10)
 
@@ -109,11 +103,6 @@ def sizes(those: Sequence[Member], number: int) -> tuple[int, ...]:
         return ()
     seen = Counter(keys).values()
     return (*seen, *([0] * (number - len(seen))))
-
-
-def per_copy(found: Sequence[Shape], number: int) -> list[Shape]:
-    """The shapes of one of ``number`` copies; an uneven rest counts for each, and the pods it needs are awaited."""
-    return [replace(one, count=-(-one.count // number)) for one in found]
 
 
 def by_name(those: Sequence[Member], number: int) -> dict[str, Shape]:

@@ -6,7 +6,7 @@ it does in Kubernetes.
 
 from dataclasses import dataclass
 
-from phalanx.dialects import wishes
+from phalanx.dialects import members, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings, identity
@@ -59,5 +59,5 @@ def group(doc: Field, joined: Joined) -> Leaf:
     entry: Made = {"name": doc.at("metadata", "name"), **made}
     if common.near is not None:
         entry["topology"] = common.near
-    templates = tuple(joining.template(one.entry) for one in joined.members)
+    templates = tuple(members.template(one.entry) for one in joined.members)
     return Leaf(common, entry, missing, templates)

@@ -165,7 +165,7 @@ class GangSpec(Model, frozen=True, kw_only=True):
     RULES: ClassVar[tuple[Rule, ...]] = gangrules.SPEC
     FIXED: ClassVar[tuple[str, ...]] = (
         "controllerRef", "preemptible", "enforcement", "topologyName", "topology", "policy", "minGroups", "onFailure",
-        "disruption",
+        "disruption", "expectedDurationSeconds",
     )  # fmt: skip
 
     controller_ref: Annotated[ControllerRef | None, says("The object that makes the pods; for people to read.")] = None
@@ -209,7 +209,7 @@ class GangSpec(Model, frozen=True, kw_only=True):
         None
     )
     expected_duration_seconds: Annotated[
-        Seconds | None, says("How long it is thought to run; lets others be planned around it. May change.")
+        Seconds | None, says("How long it is thought to run; lets others be planned around it.")
     ] = None
     pod_groups: Annotated[
         tuple[PodGroup, ...],

@@ -1,7 +1,9 @@
 """The rules of a Gang, as far as the object alone can tell.
 
-Whether a level exists, or lies above another, needs the Topology; a circle of three parents or more costs more than
-the API server grants. Both are told by the reader, in the condition Valid.
+Whether a level exists, or lies above another, needs the Topology; a circle of three parents or more beside groups
+without one costs more than the API server grants. Both are told by the reader, in the condition Valid.
+
+One mistake is told once: a rule passes over what breaks another one.
 """
 
 from phalanx.kube.crds.rules import Rule
@@ -67,7 +69,7 @@ GROUP = (
         ".maxCount",
     ),
     Rule(
-        "!has(self.minCount) || !has(self.maxCount) || self.minCount <= self.maxCount",
+        "has(self.count) || !has(self.minCount) || !has(self.maxCount) || self.minCount <= self.maxCount",
         "minCount is at most maxCount",
         ".maxCount",
     ),
@@ -103,13 +105,18 @@ GROUP = (
 # -- groups among each other -------------------------------------------------------------------------------------
 
 _NO_PARENT = "has(g.parent) && !self.exists(p, p.name == g.parent)"
-_PODS_AND_CHILDREN = f"({_any('g', _PODS)}) && self.exists(c, {_CHILD})"
+_PODS_AND_CHILDREN = f"({_any('g', _PODS)}) && self.exists(c, {_CHILD} && c.name != g.name)"
 _POLICY_OVER_NOBODY = f"({_any('g', ('policy', 'minGroups'))}) && !self.exists(c, {_CHILD})"
 _NO_PARTNER = (
     "has(g.rank) && has(g.rank.withSameRankOf) && !self.exists(o, o.name == g.rank.withSameRankOf && o.name != g.name"
     " && has(o.parent) == has(g.parent) && (!has(o.parent) || o.parent == g.parent))"
 )
-_TOO_MANY = f"has(g.minGroups) && g.minGroups > self.filter(c, {_CHILD}).map(c, {_COPIES}).sum()"
+_TOO_MANY = (
+    f"has(g.minGroups) && self.exists(c, {_CHILD}) && g.minGroups > self.filter(c, {_CHILD}).map(c, {_COPIES}).sum()"
+)
+_IN_LONG_CIRCLE = (  # or below one: its parent is there, another group, and no child of it
+    "has(g.parent) && g.parent != g.name && self.exists(p, p.name == g.parent && has(p.parent) && p.parent != g.name)"
+)
 
 
 def _none(culprits: str, message: str) -> Rule:
@@ -123,7 +130,10 @@ GROUPS = (
         reason="FieldValueForbidden",
     ),
     _none(_NO_PARENT, "the parent is not a group of this gang"),
-    Rule("self.exists(g, !has(g.parent))", "the parents run in a circle: no group is without one"),
+    Rule(
+        f"self.size() == 0 || !self.all(g, {_IN_LONG_CIRCLE})",
+        "the parents run in a circle: no group is without one",
+    ),
     _none(
         "has(g.parent) && g.parent != g.name"
         " && self.exists(p, p.name == g.parent && has(p.parent) && p.parent == g.name)",
@@ -149,13 +159,13 @@ SPEC = (
         ".minGroups",
     ),
     Rule(
-        f"!has(self.minGroups) || self.minGroups <= {_TOP}",
+        f"!has(self.minGroups) || {_TOP} == 0 || self.minGroups <= {_TOP}",
         "minGroups is more than the top groups there are, copies counted",
         ".minGroups",
     ),
     Rule(
-        "self.podGroups.all(g, !has(g.replicaKey) || has(g.replicas) || (has(g.parent) ? self.podGroups.exists(p, "
-        "p.name == g.parent && has(p.policy) && p.policy == 'Basic') : self.policy == 'Basic'))",
+        "self.podGroups.all(g, !has(g.replicaKey) || has(g.replicas) || (has(g.parent) ? self.podGroups.all(p, "
+        "p.name != g.parent || (has(p.policy) && p.policy == 'Basic')) : self.policy == 'Basic'))",
         "replicaKey without replicas needs policy Basic around the group",
         ".podGroups",
     ),

@@ -1,0 +1,125 @@
+"""Everything there is to say of a name: which gangs it stands for, and what was decided about each."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from phalanx import cluster
+from phalanx.cli import ending, late, missing, naming, refused, said
+from phalanx.cli.clusters import Look
+from phalanx.cli.ending import Ended
+from phalanx.cli.kin import Kin, title
+from phalanx.cli.refused import Refused
+from phalanx.dialects.neighbours import Key
+from phalanx.engine.gangs import Gang
+from phalanx.engine.views import View
+from phalanx.kube.glance import Glance
+from phalanx.model.decision import Decision, Invalid, Placed
+from phalanx.model.placement import Placement
+from phalanx.model.reasons import WayOut
+
+MOST = 5  # gangs told of that one object made
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One answer. ``view`` None: it is wrong, or no gang of ours, and then it has no ``queue`` either. ``said``: by the
+    scheduler, where it differs. ``late``: which pods wait while it runs, and why. ``via``: what it has to do with the
+    object that was asked for. ``ended``: how, of one that is over.
+    """
+
+    decision: Decision
+    ways_out: tuple[WayOut, ...] = ()
+    view: View | None = None
+    said: str = ""
+    queue: str | None = None
+    late: str = ""
+    via: str = ""
+    ended: str = ""
+
+
+def told(look: Look, seen: Glance, name: str) -> list[Told]:
+    """Everything there is to say of a name: all units of a gang, a wrong manifest, a manifest of nobody's, or what an
+    object has to do with gangs that is none itself."""
+    found = [_of_gang(seen, gang, look) for gang in naming.named(seen, name, look.namespace)]
+    found += [
+        _of_refused(one)
+        for one in refused.found(look, seen)
+        if naming.is_meant(one.invalid.kind, one.invalid.namespace, one.invalid.name, name, look)
+    ]
+    return found or _of_manifests(look, name) or _of_kin(look, seen, name)
+
+
+def _of_manifests(look: Look, name: str) -> list[Told]:
+    """What ``place`` says of manifests that are handed to nobody yet; objects of a cluster belong to somebody else."""
+    meant = missing.workloads(look, name)
+    if not meant or any(said.uid(one.value) for one in meant):
+        return []
+    decisions = cluster.Cluster.from_manifests(look.objects).place(look.objects)
+    chosen = [one for one in decisions if naming.is_meant(one.kind, one.namespace, one.name, name, look)]
+    return [Told(one.decided, one.ways_out) for one in chosen]
+
+
+def _of_kin(look: Look, seen: Glance, name: str) -> list[Told]:
+    """That an object has ended, or what is said of the gang that it is part of, or of those that it made."""
+    kin = Kin.of(look)
+    for key in kin.meant(name, look):
+        above, below = kin.belongs_to(key), kin.holds(key)
+        found = (
+            _of_keys(look, seen, kin, [key])
+            or _through(f"{title(key)} is part of", _of_keys(look, seen, kin, above, below))
+            or _through(f"{title(key)} is placed as what it made:", _of_keys(look, seen, kin, below)[:MOST])
+        )
+        if found:
+            return found
+    return []
+
+
+def _through(how: str, found: Sequence[Told]) -> list[Told]:
+    """The answers, each with what it has to do with what was asked for."""
+    named = [one.decision if isinstance(one.decision, Invalid) else one.decision.request for one in found]
+    titles = dict.fromkeys(f"{one.kind} {one.namespace}/{one.name}" for one in named)  # units of one share it
+    return [replace(one, via=f"{how} {', '.join(titles)}") for one in found]
+
+
+def _of_keys(look: Look, seen: Glance, kin: Kin, keys: Sequence[Key], parts: Sequence[Key] = ()) -> list[Told]:
+    """What there is to say of the gangs among these objects, and of those that have pods among them; where there are
+    none, of those that have ended. The newest come first. ``parts``: of several gangs those with these pods are meant.
+    """
+    gangs = _gangs(seen, seen.gangs(), keys)
+    found = [_of_gang(seen, gang, look) for gang in _gangs(seen, gangs, parts) or gangs]
+    found += [_of_refused(one) for one in refused.found(look, seen) if one.key in set(keys)]
+    over = [] if found else ending.found(look, [kin.docs[key] for key in keys if key in kin.docs])
+    return found or [_of_ended(one) for one in over]
+
+
+def _gangs(seen: Glance, gangs: Iterable[Gang], keys: Sequence[Key]) -> list[Gang]:
+    """Those that were read from one of these objects, or have one of them as a pod."""
+    wanted = set(keys)
+    found = [gang for gang in gangs if not wanted.isdisjoint(_keys_of(seen, gang))]
+    return sorted(found, key=lambda gang: (-int(gang.since), gang.id))  # units of one object are as old as it is
+
+
+def _keys_of(seen: Glance, gang: Gang) -> Iterator[Key]:
+    """The object that a gang was read from, and its pods."""
+    subject = seen.told.subjects.get(gang.id)
+    if subject is not None:
+        yield subject.key
+    yield from (("", "Pod", pod.namespace, pod.name) for pod in gang.pods)
+
+
+# -- what --------------------------------------------------------------------------------------------------------
+
+
+def _of_gang(seen: Glance, gang: Gang, look: Look) -> Told:
+    view = seen.view(gang)
+    line = said.of_gang(seen, view, look)
+    return Told(seen.decided(gang), seen.ways_out(gang), view, line, view.queue, late.line(gang))
+
+
+def _of_refused(one: Refused) -> Told:
+    line = next(said.lines_of(one.doc), "").removeprefix("invalid: ")
+    return Told(one.invalid, said="" if line == one.message else line, queue=one.queue)
+
+
+def _of_ended(one: Ended) -> Told:
+    return Told(Placed(one.request, Placement({})), queue=one.request.queue, ended=one.how)
