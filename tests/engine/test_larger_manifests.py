@@ -1,10 +1,12 @@
 """A manifest that comes to ask for more than runs: what runs is kept, and grows when there is room."""
 
+from dataclasses import replace
+
 from phalanx.engine.lifecycle import Cause, State
-from phalanx.model.effects import Evict, Report
-from phalanx.model.events import GangSeen
+from phalanx.model.effects import Bind, Evict, Report
+from phalanx.model.events import GangSeen, PodSeen
 from phalanx.model.request import Request
-from tests.engine.casting import RACK
+from tests.engine.casting import RACK, member
 from tests.engine.stage import Stage, gang
 
 
@@ -51,3 +53,32 @@ def test_a_gang_that_waits_to_grow_and_loses_a_pod_is_broken() -> None:
     asked_for(stage, 5)
     stage.lose(next(pod for pod in stage.pods.values() if pod.rank == 0))
     assert stage.state() is State.DEGRADED
+
+
+def found(least: int | None) -> Stage:
+    """A scheduler that starts and finds three pods of a gang of five, which were told with how many it was whole."""
+    stage = Stage("b1: r1=3 r2=2")
+    request = gang(count=5, required=RACK)
+    pods = [member(request, "w", rank) for rank in range(5)]
+    on = [replace(pod, running=replace(pod.running, node="b1-r1-1"), phase="Running", ready=True) for pod in pods[:3]]
+    stage.step(GangSeen(request, 0.0), *(PodSeen(replace(pod, least=least)) for pod in on))
+    stage.step(*(PodSeen(pod) for pod in pods[3:]))
+    stage.after(1e6)
+    return stage
+
+
+def test_a_scheduler_that_starts_knows_from_its_pods_that_a_gang_was_whole_and_is_to_grow() -> None:
+    stage = found(least=3)
+    assert stage.state() is State.RUNNING and not [one for one in stage.effects if isinstance(one, Evict)]
+
+
+def test_a_scheduler_that_starts_knows_from_its_pods_that_a_gang_has_lost_some() -> None:
+    for least in (5, None):
+        assert [one for one in found(least).effects if isinstance(one, Evict)]
+
+
+def test_pods_are_told_with_how_many_their_gang_is_whole() -> None:
+    stage = Stage("b1: r1=4")
+    stage.run(gang(count=3, required=RACK))
+    asked_for(stage, 4)
+    assert [one.least for one in stage.effects if isinstance(one, Bind)] == [3, 3, 3, 3]

@@ -42,7 +42,7 @@ def patched(doc: dict[str, Any], operations: list[dict[str, Any]]) -> dict[str, 
 
 def test_the_gate_comes_off_and_the_pod_is_pinned_in_one_write() -> None:  # K-062
     before = pod(["phalanx.dev/topology"])
-    after = patched(before, pinning.operations(before, replace(UNGATED, rank=3, domain="b1/r1")))
+    after = patched(before, pinning.operations(before, replace(UNGATED, rank=3, domain="b1/r1", least=4)))
     assert after["spec"]["schedulingGates"] == []
     assert after["spec"]["nodeSelector"] == dict(SELECTOR)
     assert after["metadata"]["annotations"] == {
@@ -50,6 +50,7 @@ def test_the_gate_comes_off_and_the_pod_is_pinned_in_one_write() -> None:  # K-0
         "phalanx.dev/node": "n1",
         "phalanx.dev/domain": "b1/r1",
         "phalanx.dev/rank": "3",
+        "phalanx.dev/least": "4",
     }
 
 

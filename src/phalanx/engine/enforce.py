@@ -24,10 +24,11 @@ def released(
     """The effect that gives a pod its place, with its domain and rank beside it. (KA-004, KA-056, K-062)"""
     inside = slot.node in tree.index and bool(tree.inside[tree.index[slot.node]])
     domain = "/".join(tree.paths[tree.index[slot.node]][:-1]) if inside else ""
+    least = gang.least_of(slot.pod_set)
     if gang.request.rules.enforcement == GATE:
         selector = _selector(tree, gang.nodes[slot.node])
-        return Ungate(gang.id, pod.key, slot.node, selector, domain, rank, tolerations)
-    return Bind(gang.id, pod.key, slot.node, domain, rank, tolerations)
+        return Ungate(gang.id, pod.key, slot.node, selector, domain, rank, tolerations, least)
+    return Bind(gang.id, pod.key, slot.node, domain, rank, tolerations, least)
 
 
 def _selector(tree: Tree, node: Node) -> Pairs:

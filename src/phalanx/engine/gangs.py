@@ -145,6 +145,21 @@ class Gang:
             self.kept = {pods.name: least(pods, before) for pods in self.request.root.pod_sets()}
         self.request = request
 
+    def least_of(self, pod_set: str) -> int | None:
+        """With how many pods of a set it is whole; None where its manifest does not have the set."""
+        found = (least(pods, self.kept) for pods in self.request.root.pod_sets() if pods.name == pod_set)
+        return next(found, None)
+
+    def recall(self) -> None:
+        """It is seen to run: what it was whole with is what its pods were told when they were let go."""
+        told: dict[str, int] = {}
+        for pod in self.bound():
+            if pod.pod_set is not None and pod.least is not None:
+                told[pod.pod_set] = max(told.get(pod.pod_set, 0), pod.least)
+        sets = list(self.request.root.pod_sets())
+        if any(told.get(pods.name, pods.min_count) < pods.min_count for pods in sets):
+            self.kept = {pods.name: told.get(pods.name, pods.min_count) for pods in sets}
+
     def has_grown(self) -> bool:
         """Whether all that its manifest asks for is there by now."""
         return enough(self.request.root, self.counted())

@@ -201,6 +201,7 @@ class Reactions:
         gang.slots = others | seating.found(gang, there, self._book.board.draft(gang.request.topology).tree)
         gang.asked = {pod.key: self._loop.now for pod in on_their_way} | gang.asked  # whoever sent them
         rules = gang.request.rules
+        gang.recall()
         if gang.has(gang.counted()):
             self._loop.move(gang, Cause.FOUND_RUNNING, rules.ready)
         elif gang.bound() and all(pod.ready for pod in gang.bound()):

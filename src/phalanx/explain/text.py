@@ -187,7 +187,8 @@ def _waiting(waiting: Waiting, ways_out: tuple[WayOut, ...]) -> Iterator[str]:
     for i, part in enumerate(reason.parts):
         yield from _lines("PARTS" if not i else "", _part(part))
     if reason.free_elsewhere and reason.level != "cluster":
-        yield from _lines("FREE", f"in the whole cluster, levels aside, {words.pods(reason.free_elsewhere)} would fit")
+        where = "in the whole cluster, were it empty" if reason.type is Why.TOO_LARGE else "in the whole cluster"
+        yield from _lines("FREE", f"{where}, levels aside, {words.pods(reason.free_elsewhere)} would fit")
     for i, out in enumerate(ways_out):
         yield from _lines("HELPS" if not i else "", f"{out.change}")
         yield from _lines("", f"  {words.way(out, reason.level)}")

@@ -13,7 +13,7 @@ from phalanx.dialects.following import ours
 from phalanx.dialects.generation.linking import label
 from phalanx.dialects.links import LABEL_MAX
 from phalanx.dialects.wishes import GANG
-from phalanx.model.effects import Ungate
+from phalanx.model.effects import Bind, Ungate
 from phalanx.model.nodes import Toleration
 
 Document = Mapping[str, Any]
@@ -70,12 +70,17 @@ def _added(path: str, before: Document | None, wanted: Mapping[str, str], replac
 
 
 def _said(pod: Document, effect: Ungate) -> dict[str, str]:
-    """Where it goes, and which keys we added, so that the pod's own wish can be told from ours later; its rank."""
+    """Where it goes, and which keys we added, so that the pod's own wish can be told from ours later."""
     before = pod["spec"].get("nodeSelector") or {}
     said = {ours.PINNED: ",".join(sorted(key for key, _ in effect.selector if key not in before))}
-    said[ours.NODE] = effect.node
-    said |= {ours.DOMAIN: effect.domain} if effect.domain else {}
-    return said if effect.rank is None else {**said, ours.RANK: str(effect.rank)}
+    return {**said, ours.NODE: effect.node, **told(effect)}
+
+
+def told(effect: Bind | Ungate) -> dict[str, str]:
+    """What a pod learns with its place: where that is, its rank, and with how many its gang is whole."""
+    said = {ours.DOMAIN: effect.domain} if effect.domain else {}
+    numbers = {ours.RANK: effect.rank, ours.LEAST: effect.least}
+    return said | {key: str(number) for key, number in numbers.items() if number is not None}
 
 
 # ---- tolerations ------------------------------------------------------------------------------------------------

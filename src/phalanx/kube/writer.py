@@ -14,8 +14,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
-from phalanx.dialects.following import ours
 from phalanx.kube import holding, pinning, status
+from phalanx.kube.grumbles import Grumbles
 from phalanx.kube.lanes import Lanes
 from phalanx.model.effects import Bind, Effect, Evict, Notice, Prepare, Report, Resume, Suspend, Ungate
 from phalanx.model.events import Answer, BindAnswered
@@ -70,7 +70,7 @@ class Writer:
         self._answered, self._read, self._held = answered, read, held
         self._bind_seconds = bind_seconds
         self._lanes: Lanes[Work] = Lanes(self._do, concurrency)
-        self._witness, self._problem = witness, problem
+        self._witness, self._grumbles = witness, Grumbles(problem, time.monotonic)
         self.under_way = 0  # binds that were sent and not answered
 
     def carry_out(self, effects: Iterable[Effect]) -> None:
@@ -119,7 +119,7 @@ class Writer:
             self._witness.carried_out(work, True)
         except WireError as error:
             self._witness.carried_out(work, False)
-            self._problem(f"{type(work).__name__} of gang {work.gang}: {error}")
+            self._grumbles.of(work.gang, f"{type(work).__name__} of gang {work.gang}: {error}")
 
     async def _tried(self, work: Act) -> None:
         """Does it; what was refused because something else changed meanwhile is looked at again."""
@@ -157,10 +157,7 @@ class Writer:
     # -- binding -------------------------------------------------------------------------------------------------
 
     async def _bind(self, effect: Bind) -> None:
-        said = {ours.DOMAIN: effect.domain} if effect.domain else {}
-        if effect.rank is not None:
-            said[ours.RANK] = str(effect.rank)
-        key = effect.key
+        key, said = effect.key, pinning.told(effect)
         target = binding.Target(key.namespace, key.name, key.uid, effect.node, self._labels(key), said)
         began = time.monotonic()
         self.under_way += 1
@@ -171,7 +168,8 @@ class Writer:
         self._witness.bound(found.answer, time.monotonic() - began)
         self._witness.carried_out(effect, found.answer in (Answer.BOUND, Answer.HERE))
         if found.answer not in (Answer.BOUND, Answer.HERE):
-            self._problem(f"bind of pod {effect.key} to {effect.node}: {found.answer.value}; {found.message}")
+            wrong = f"bind of pod {effect.key} to {effect.node}: {found.answer.value}; {found.message}"
+            self._grumbles.of(effect.gang, wrong)
             await self._read_again(effect.key)
         self._answered(BindAnswered(effect.key, effect.node, found.answer))
 
@@ -239,20 +237,21 @@ class Writer:
         change = {"metadata": {"uid": effect.key.uid}, "status": {"conditions": [condition]}}
         key = effect.key
         try:
-            await self._say(key, change)
+            await self._say(effect, change)
             await self._client.delete(PODS, key.name, key.namespace, uid=key.uid)
         except Refused as refused:
             if not refused.missing:
                 raise
             self._read(key, None)
 
-    async def _say(self, key: PodKey, change: Document) -> None:
+    async def _say(self, effect: Evict, change: Document) -> None:
+        key = effect.key
         try:
             await self._client.patch_status(PODS, key.name, change, key.namespace, kind=Patch.STRATEGIC)
         except Refused as refused:
             if refused.missing:
                 raise
-            self._problem(f"condition DisruptionTarget of pod {key}: {refused}")
+            self._grumbles.of(effect.gang, f"condition DisruptionTarget of pod {key}: {refused}")
 
     # -- owners --------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,8 @@ from phalanx.model.reasons import Reason
 class Bind:
     """Give a pod its node. ``domain`` and ``rank`` are told to the pod in the same breath (KA-004, KA-056).
 
-    ``tolerations``: of the flavor it goes to; the pod must have them before it is there.
+    ``tolerations``: of the flavor it goes to; the pod must have them before it is there. ``least``: with how many pods
+    of its set the gang is whole, so that whoever follows us knows.
     """
 
     gang: str
@@ -26,13 +27,14 @@ class Bind:
     domain: str = ""  # zone-1/block-2/rack-5
     rank: int | None = None
     tolerations: tuple[Toleration, ...] = ()
+    least: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ungate:
     """Take the gate off a pod and pin it: the values of all configured levels and the hostname (K-046, K-062).
 
-    ``selector`` matches ``node``. Domain, rank and the tolerations of its flavor are given to it in the same write.
+    ``selector`` matches ``node``. What a bind tells a pod is told to it in the same write.
     """
 
     gang: str
@@ -42,6 +44,7 @@ class Ungate:
     domain: str = ""
     rank: int | None = None
     tolerations: tuple[Toleration, ...] = ()
+    least: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

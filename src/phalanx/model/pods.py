@@ -38,6 +38,7 @@ class Pod:
     leaving: bool = False  # it is being deleted, and holds its place until it is gone
     gated: bool = False
     pinned: str = ""  # the one node it may go to since our gate is off; empty for pods that were never gated
+    least: int | None = None  # with how many pods of its set its gang was whole when it was let go, if that was said
     daemon: bool = False  # made for its node: by a DaemonSet, or by the kubelet itself
     daemon_set: str = ""  # the DaemonSet that made it, ``namespace/name``
 

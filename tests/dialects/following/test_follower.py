@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from phalanx.dialects.fields import Field
+from phalanx.dialects.following import podseen
 from phalanx.engine.engine import Engine
 from phalanx.model.effects import Bind
 from phalanx.model.events import (
@@ -330,3 +332,9 @@ def test_a_workload_that_is_wrong_by_now_is_not_gone() -> None:
     tell(one, wrong)
     one.gone(("batch", "Job", "default", "train"))
     assert GangGone("default/train") in one.tell().events
+
+
+def test_a_pod_says_with_how_many_its_gang_was_whole_as_far_as_that_is_a_number() -> None:
+    for text, least in (("3", 3), ("", None), ("three", None), ("-1", None), ("9" * 400, None), (7, None)):
+        made = {"metadata": {"name": "p", "uid": "u", "annotations": {"phalanx.dev/least": text}}, "spec": {}}
+        assert podseen.pod(Field.of(made)).least == least

@@ -24,7 +24,8 @@ TOLERATED = "phalanx.dev/tolerated"  # the tolerations of a flavor that we gave 
 DOMAIN = "phalanx.dev/domain"
 _PREFIX = "phalanx.dev/"
 RANK = "phalanx.dev/rank"
-WRITTEN = frozenset({DOMAIN, RANK, PINNED, NODE, TOLERATED})  # by us, into pods
+LEAST = "phalanx.dev/least"  # with how many pods of its set a gang was whole when the pod was let go
+WRITTEN = frozenset({DOMAIN, RANK, PINNED, NODE, TOLERATED, LEAST})  # by us, into pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,12 @@ def pinned(pod: Field) -> str:
     node = annotations.at(NODE).value or pod.at("spec", "nodeSelector", HOSTNAME).value
     freed = annotations.at(PINNED).present and not is_gated(pod)
     return node if freed and isinstance(node, str) else ""
+
+
+def least(pod: Field) -> int | None:
+    """What we wrote into it when it was let go, as far as it is a number."""
+    text = pod.at("metadata", "annotations", LEAST).value
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _carries(value: object, marks: Marks) -> bool:

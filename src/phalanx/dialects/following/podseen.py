@@ -25,6 +25,7 @@ def pod(doc: Field) -> Pod:
         leaving=doc.at("metadata", "deletionTimestamp").present,
         gated=ours.is_gated(doc),
         pinned=ours.pinned(doc),
+        least=ours.least(doc),
         daemon=owner is not None and owner.kind in ("DaemonSet", "Node"),
         daemon_set=f"{key(doc).namespace}/{owner.name}" if owner is not None and owner.kind == "DaemonSet" else "",
     )
