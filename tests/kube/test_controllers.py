@@ -112,6 +112,33 @@ def test_a_deployment_rolls_out(site: Site) -> None:  # W-026, W-182
         site.until(lambda: is_bound(site, 4, "size=3") and not site.pods("size=2"), "the new pods took over")
 
 
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_what_runs_is_kept_when_more_is_asked_for_than_there_is_room(site: Site, kind: str) -> None:
+    """And the pods that are too many say why, also to a scheduler that starts meanwhile."""
+    site.nodes("r1=1 r2=1")
+    site.topology()
+    spec: Object = {"selector": {"matchLabels": {"app": "web"}}, "template": template(2, labels={"app": "web"})}
+    spec |= {"podManagementPolicy": "Parallel"} if kind == "StatefulSet" else {}
+    head = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web", "annotations": IN_A_RACK}}
+    rules = f"{only_here(site)}timeouts: {{recoverySeconds: 1}}\n"  # pods are told later than that
+    with site.phalanx(rules) as running:
+        site.apply([{**head, "spec": {**spec, "replicas": 3}}])
+        site.until(lambda: is_bound(site, 3), "all are bound")
+        before = site.where()
+        site.apply([{**head, "spec": {**spec, "replicas": 6}}])
+        site.until(lambda: unschedulable(site, "app=web"), "pods without a place say why")
+        running.kill()
+        running.start()
+        site.apply([job("huge", 1, cpu=64)])
+        site.until(lambda: unschedulable(site, "batch.kubernetes.io/job-name=huge"), "it was at work for so long")
+    assert before.items() <= site.where().items()
+
+
+def unschedulable(site: Site, selector: str) -> list[Object]:
+    said = [condition for one in site.pods(selector) for condition in one["status"].get("conditions", [])]
+    return [one for one in said if (one["type"], one.get("reason")) == ("PodScheduled", "Unschedulable")]
+
+
 def test_a_bare_pod_is_a_gang_of_one(site: Site) -> None:
     site.nodes("r1=1")
     with site.phalanx(only_here(site)):
