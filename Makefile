@@ -11,6 +11,7 @@ KUBE := tests/testbed/real tests/contract tests/kube
 LIFECYCLE := docs/lifecycle.md
 REASONS := docs/reasons.md
 SETTINGS := docs/configuration.md
+KINDS := docs/kinds.md
 CRDS := deploy/crds
 # the pins hold for the build of the package too; the second name is what newer versions of pip read
 INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
@@ -61,6 +62,7 @@ check: $(READY) ## lint, format, types, import rule, generated pages
 	@echo "check: $(REASONS)";   $(BIN)/python -m phalanx.explain.reference --check $(REASONS)
 	@echo "check: $(LIFECYCLE)"; $(BIN)/python -m phalanx.engine.diagram --check $(LIFECYCLE)
 	@echo "check: $(SETTINGS)";  $(BIN)/python -m phalanx.kube.configuration --check $(SETTINGS)
+	@echo "check: $(KINDS)";     $(BIN)/python -m phalanx.kube.kindpage --check $(KINDS)
 	@echo "check: $(CRDS)";      $(BIN)/python -m phalanx.kube.crds --check $(CRDS)
 
 bench: $(READY) ## quality and speed on large clusters, each row against its threshold
@@ -78,6 +80,8 @@ docs: $(READY) ## write the generated pages again
 	@mv $(REASONS).new $(REASONS)
 	@$(BIN)/python -m phalanx.engine.diagram > $(LIFECYCLE).new
 	@mv $(LIFECYCLE).new $(LIFECYCLE)
+	@$(BIN)/python -m phalanx.kube.kindpage > $(KINDS).new
+	@mv $(KINDS).new $(KINDS)
 	@$(BIN)/python -m phalanx.kube.configuration $(SETTINGS)
 	@$(BIN)/python -m phalanx.kube.crds $(CRDS)
-	@echo "docs: $(REASONS) $(LIFECYCLE) $(SETTINGS) $(CRDS)"
+	@echo "docs: $(REASONS) $(LIFECYCLE) $(KINDS) $(SETTINGS) $(CRDS)"

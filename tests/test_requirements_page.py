@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests import reached
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "requirements.md").read_text(encoding="utf-8").splitlines()
-STATES = ("done", "met another way", "open", "later", "rejected")
+STATES = ("done", "met another way", "only tested", "open", "later", "rejected")
+SHOWN = ("done", "met another way", "only tested")
 IDS = {"K": 112, "W": 232, "KA": 66, "J": 52, "M": 26, "X": 52}  # how many the designs have
 WAITS_FOR = (
     "dialects", "engine", "queues and preemption", "real cluster", "install", "dashboard", "laptop cluster",
@@ -62,7 +65,7 @@ def test_the_sums_of_the_counts_are_true() -> None:
 
 def test_what_is_done_or_met_names_a_test() -> None:
     claimed = [(design, number) for design, number, _, state, shown in ROWS
-               if state in ("done", "met another way") and not NAMED.search(shown)]  # fmt: skip
+               if state in SHOWN and not NAMED.search(shown)]  # fmt: skip
     assert claimed == []
 
 
@@ -81,6 +84,19 @@ def test_every_test_that_is_named_exists() -> None:
 
 def _exists(path: str, test: str = "") -> bool:
     return test.startswith("test_") and test in named_in(path)
+
+
+def test_rows_whose_tests_never_touch_what_a_user_can_reach_say_so() -> None:
+    """They are ``only tested``; and no row is that whose tests do."""
+    wrong = [f"{design}-{number}: {state}" for design, number, _, state, shown in ROWS
+             if state in SHOWN and (state == "only tested") == any(map(_is_reached, NAMED.findall(shown)))]  # fmt: skip
+    assert wrong == []
+
+
+def _is_reached(name: str) -> bool:
+    """Whether a test touches nothing that only tests reach."""
+    path, _, test = name.partition("[")[0].partition("::")
+    return test not in reached.unused_names(ROOT / path)
 
 
 def test_every_example_that_is_named_exists() -> None:

@@ -22,6 +22,7 @@ from phalanx.engine.board import Board
 from phalanx.explain import document, text
 from phalanx.model.decision import Decision as Decided
 from phalanx.model.decision import Invalid, Placed, Waiting
+from phalanx.model.objects import ObjectKey
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.problems import Problem
@@ -32,20 +33,34 @@ from phalanx.model.topology import MissingLabel, grow
 from phalanx.place import verify
 
 
-class Note(NamedTuple):
-    """A problem or a warning: where it is, what stands there, what may stand there (empty: see the message)."""
-
+class _Told(NamedTuple):
     path: str
     value: Any
     allowed: tuple[str, ...]
     message: str
+
+
+class Note(_Told):
+    """A problem or a warning: where it is, what stands there, what may stand there (empty: see the message).
+
+    ``about``: the object it is in, where that is another one than the decision is about.
+    """
+
+    about: ObjectKey | None
+
+    def __new__(
+        cls, path: str, value: Any, allowed: tuple[str, ...], message: str, about: ObjectKey | None = None
+    ) -> "Note":
+        self = super().__new__(cls, path, value, allowed, message)
+        self.about = about
+        return self
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
 def _notes(problems: Iterable[Problem]) -> tuple[Note, ...]:
-    return tuple(Note(one.path, one.value, one.allowed, one.message) for one in problems)
+    return tuple(Note(one.path, one.value, one.allowed, one.message, one.about) for one in problems)
 
 
 # -- one decision ------------------------------------------------------------------------------------------------
@@ -350,5 +365,6 @@ def _unrecognised(problem: Problem) -> Invalid:
 def _remarks(read: reading.WorkloadReading) -> tuple[Note, ...]:
     """Warnings that belong to no decision: other kinds of document, and workloads that want nothing now."""
     decided = {item.id if isinstance(item, Request) else f"{item.namespace}/{item.name}" for item in read.items}
-    nothing = [replace(p, path=f"{n}: {p.path}") for n, found in read.notes.items() if n not in decided for p in found]
+    undecided = [(n, found) for n, found in read.notes.items() if n not in decided]
+    nothing = [replace(p, field=f"{n}: {p.path}", about=None) for n, found in undecided for p in found]
     return _notes((*read.warnings, *nothing))

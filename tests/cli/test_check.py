@@ -202,3 +202,25 @@ def test_who_waits_on_the_cluster_already_goes_first(write, on_cluster, capsys: 
     on_cluster(*first, living(docs.gang("next")), *running, pod("next", 0), pod("next", 1))
     assert check("-f", write(docs.gang("late")), "--cluster") == 3
     assert "Gang serving/late: no: " in capsys.readouterr().out
+
+
+def test_a_job_that_an_eviction_would_end_for_good_is_noted_and_is_no_error(write, capsys: Captured) -> None:
+    train = job(scheduler="phalanx")
+    train["spec"].update(parallelism=8, completions=8)
+    train["metadata"]["ownerReferences"] = [
+        {"apiVersion": "example.com/v1", "kind": "Pipeline", "name": "above", "uid": "1", "controller": True}
+    ]
+    file = write(*docs.cluster(), train)
+    assert check("-f", file) == 3, "it does not fit; that is another matter"
+    out = capsys.readouterr().out
+    assert "Job default/train: spec.backoffLimit: 8 pods deleted with the whole gang would be more failures" in out
+    assert check("-f", file, "-o", "json") == 3
+    (noted,) = [one for one in json.loads(capsys.readouterr().out)["ignored"] if one["path"] == "spec.backoffLimit"]
+    assert (noted["value"], noted["allowed"]) == (6, [">= 8"])
+
+
+def test_of_a_job_that_would_be_suspended_meanwhile_no_limit_is_noted(write, capsys: Captured) -> None:
+    train = job(scheduler="phalanx")
+    train["spec"].update(parallelism=8, completions=8)
+    assert check("-f", write(*docs.cluster(), train)) == 3
+    assert "backoffLimit" not in capsys.readouterr().out

@@ -131,7 +131,7 @@ def test_a_name_that_stands_for_nothing_is_looked_for_in_the_cluster_or_among_th
 ) -> None:
     gang = docs.gang(priorityClassName="high")
     file = write(snapshot(*docs.cluster(), living(gang), pod("llm", 0), pod("llm", 1)))
-    assert run("explain", "-f", file, "llm", "-o", "json") == 0
+    assert run("explain", "-f", file, "llm", "-o", "json") == 3  # nobody has said that it starts
     (warning,) = printed(capsys)["decisions"][0]["warnings"]
     assert "PriorityClass 'high' is not in the cluster" in warning["message"]
     assert run("place", "-f", write(*docs.cluster(), gang)) == 0

@@ -135,7 +135,7 @@ def test_a_pod_group_is_explained_by_the_composite_it_is_in(write: Write, capsys
     one["metadata"]["labels"] = {}
     one["spec"]["schedulingGroup"] = {"podGroupName": "part"}
     file = write(snapshot(*docs.cluster(), living(tree), living(part), one))
-    assert run("explain", "pg/part", "-f", file) == 0
+    assert run("explain", "pg/part", "-f", file) == 3
     assert "PodGroup serving/part is part of CompositePodGroup serving/all." in capsys.readouterr().out
 
 

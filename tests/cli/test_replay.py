@@ -12,6 +12,7 @@ import yaml
 import phalanx
 from phalanx.cli import main
 from phalanx.engine import decide as engine
+from phalanx.model.mistakes import Mistake
 from phalanx.record.line import read
 from tests.cluster import docs
 
@@ -131,14 +132,14 @@ def test_a_decision_that_fails_now_is_told_as_what_differs(
     record, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
-        raise AssertionError("node n1 is over its capacity\nand more")
+        raise Mistake("node n1 is over its capacity\nand more")
 
     kept = record(docs.gang("a"))
     capsys.readouterr()
     monkeypatch.setattr(engine, "decide", fail)
     assert run("replay", str(kept)) == 1
     out = capsys.readouterr().out.splitlines()
-    assert out[1:] == ["  no answer: AssertionError: node n1 is over its capacity"]
+    assert out[1:] == ["  no answer: Mistake: node n1 is over its capacity"]
 
 
 def test_records_come_from_standard_input_too(record, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
-from phalanx.kube import kinds
+from phalanx.dialects import kindtable
+from phalanx.dialects.kindtable import Followed
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "rbac"
-FOREIGN = {
-    "apps", "kai.scheduler", "kubeflow.org", "kueue.x-k8s.io", "leaderworkerset.x-k8s.io", "ray.io",
-    "scheduling.run.ai", "trainer.kubeflow.org",
-}  # fmt: skip
-FRAMEWORKS = FOREIGN | {"batch", "jobset.x-k8s.io"}
+READ = ("get", "list", "watch")
+NEEDED = Followed.NEEDED
+WRITTEN = {row.group for row in kindtable.ROWS if row.suspend or row.status}
+FOREIGN = {row.group for row in kindtable.ROWS if not row.home} - WRITTEN
+FRAMEWORKS = {row.group for row in kindtable.ROWS if row.pods is not None} - {""}
 
 Right = tuple[str, str, str]
 
@@ -37,19 +38,50 @@ def _rights(role: str) -> set[Right]:
     }
 
 
-ROLES = sorted(_roles())
+PEOPLE = ["phalanx-cluster-reader", "phalanx-edit", "phalanx-view"]
+ROLES = sorted(_roles().keys() - set(PEOPLE))  # of the scheduler
+OURS = {row.plural for row in kindtable.ROWS if row.group == kindtable.OURS}
 
 
 def test_there_is_a_full_a_minimal_and_a_gate_role() -> None:
     assert ROLES == ["phalanx-scheduler", "phalanx-scheduler-gate", "phalanx-scheduler-minimal"]
 
 
-@pytest.mark.parametrize("role", ROLES)
+# -- people ------------------------------------------------------------------------------------------------------------
+
+
+def _joins(role: str) -> set[str]:
+    """The roles of Kubernetes that a role of ours adds to."""
+    (found,) = (doc for doc in _documents() if doc["kind"] == "ClusterRole" and doc["metadata"]["name"] == role)
+    prefix = "rbac.authorization.k8s.io/aggregate-to-"
+    return {key.removeprefix(prefix) for key, value in found["metadata"].get("labels", {}).items() if value == "true"}
+
+
+def test_people_with_the_role_view_see_our_kinds_and_write_none_of_them() -> None:
+    assert _rights("phalanx-view") == {("phalanx.dev", plural, verb) for plural in OURS for verb in READ}
+    assert _joins("phalanx-view") == {"view", "edit", "admin"}
+
+
+def test_people_with_the_role_edit_write_gangs_and_not_what_is_for_the_whole_cluster() -> None:
+    assert {(group, plural) for group, plural, _ in _rights("phalanx-edit")} == {("phalanx.dev", "gangs")}
+    assert _joins("phalanx-edit") == {"edit", "admin"}
+
+
+def test_the_reader_sees_what_commands_read_and_changes_nothing() -> None:
+    followed = {(row.group, row.plural) for row in kindtable.FOLLOWED} | {("events.k8s.io", "events")}
+    assert _rights("phalanx-cluster-reader") == {(*one, verb) for one in followed for verb in ("get", "list")}
+    assert not _joins("phalanx-cluster-reader")
+
+
+# -- the scheduler -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", [*ROLES, *PEOPLE])
 def test_no_rule_says_everything(role: str) -> None:
     assert not [right for right in _rights(role) if "*" in right]
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", [*ROLES, *PEOPLE])
 def test_no_rule_names_secrets_or_configuration(role: str) -> None:
     named = {resource.partition("/")[0] for _, resource, _ in _rights(role)}
     assert named.isdisjoint({"secrets", "configmaps", "serviceaccounts", "roles", "clusterroles"})
@@ -90,34 +122,31 @@ def test_smaller_roles_are_part_of_larger_ones() -> None:
 
 
 def test_every_kind_that_the_scheduler_follows_may_be_read() -> None:
-    allowed = _rights("phalanx-scheduler")
-    plurals = [(group, _plural(kind)) for group, kind in kinds.FOLLOWED]
-    assert plurals
-    assert not [one for one in plurals if not {(*one, "list"), (*one, "watch")} <= allowed]
+    wanted = {(row.group, row.plural, verb) for row in kindtable.FOLLOWED for verb in READ}
+    assert wanted <= _rights("phalanx-scheduler")
 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_no_kind_may_be_read_that_the_scheduler_does_not_follow(role: str) -> None:
-    followed = {(group, _plural(kind)) for group, kind in kinds.FOLLOWED}
-    followed |= {("", "nodes"), ("", "pods"), ("apiextensions.k8s.io", "customresourcedefinitions")}
-    assert {(group, plural) for group, plural, verb in _rights(role) if verb in ("get", "list", "watch")} <= followed
+    followed = {(row.group, row.plural) for row in kindtable.FOLLOWED}
+    followed |= {("apiextensions.k8s.io", "customresourcedefinitions")}
+    assert {(group, plural) for group, plural, verb in _rights(role) if verb in READ} <= followed
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_nothing_may_be_written_that_the_scheduler_does_not_write(role: str) -> None:
+def test_kinds_without_which_nothing_is_scheduled_may_be_read_in_every_role(role: str) -> None:
+    needed = {(row.group, row.plural, verb) for row in kindtable.FOLLOWED for verb in READ if row.followed is NEEDED}
+    assert needed <= _rights(role)
+
+
+def test_the_full_role_writes_what_the_table_of_kinds_says_and_nothing_else() -> None:
     """Pods that leave are deleted, past disruption budgets: a gang leaves whole. Events go to the API of today."""
-    written = {right for right in _rights(role) if right[2] not in ("get", "list", "watch")}
-    ours = {("phalanx.dev", f"{plural}/status", "patch") for plural in ("gangs", "queues", "flavors", "topologies")}
-    theirs = {("scheduling.k8s.io", f"{plural}/status", "patch") for plural in ("podgroups", "compositepodgroups")}
-    owners = {("batch", "jobs", "patch"), ("jobset.x-k8s.io", "jobsets", "patch")}
-    pods = {("", "pods/binding", "create"), ("", "pods", "patch"), ("", "pods/status", "patch"), ("", "pods", "delete")}
+    statuses = {(row.group, f"{row.plural}/status", "patch") for row in kindtable.ROWS if row.status}
+    owners = {(row.group, row.plural, "patch") for row in kindtable.ROWS if row.suspend}
+    pods = {("", "pods/binding", "create"), ("", "pods", "patch"), ("", "pods", "delete")}
     events = {("events.k8s.io", "events", "create"), ("events.k8s.io", "events", "patch")}
-    assert written <= ours | theirs | owners | pods | events
-
-
-def _plural(kind: str) -> str:
-    one = kind.lower()
-    return f"{one}es" if one.endswith("s") else f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    written = {right for right in _rights("phalanx-scheduler") if right[2] not in READ}
+    assert written == statuses | owners | pods | events
 
 
 def test_foreign_kinds_are_read_and_not_written() -> None:

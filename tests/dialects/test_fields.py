@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from phalanx.dialects.fields import LIST_MAX, PROBLEMS_MAX, WORK_MAX, Field, Notes
+from phalanx.model.objects import ObjectKey
 from tests.dialects.manifests import field
 
 
@@ -20,8 +21,18 @@ def test_a_path_names_plain_keys_entries_and_odd_keys() -> None:
     )
 
 
-def test_a_title_stands_before_every_path() -> None:
-    assert Field.of({}, title="Node/n1").at("spec", "taints").path == "Node/n1: spec.taints"
+def test_a_problem_says_which_object_its_path_is_in() -> None:
+    node = ObjectKey("", "Node", "default", "n1")
+    at = Field.of({}, about=node).at("spec", "taints")
+    at.wrong("is wrong")
+    (problem,) = at.notes.problems
+    assert (problem.path, problem.field, problem.about) == ("Node/n1: spec.taints", "spec.taints", node)
+    assert problem.told_on(node).path == "spec.taints"
+    assert problem.told_on(ObjectKey("", "Node", "default", "n2")) == problem
+
+
+def test_a_word_stands_before_every_path_of_a_document_that_nobody_wrote() -> None:
+    assert Field.of({}, word="as a Gang").at("spec").path == "as a Gang: spec"
 
 
 @pytest.mark.parametrize(
@@ -150,9 +161,9 @@ def test_a_number_that_is_wrong_is_answered_with_those_that_are_right(
 
 def test_a_place_told_to_another_document_keeps_its_path_under_its_title() -> None:
     here, notes = field({"spec": {"list": [{"a.b/c": {"d": 1}}]}}), Notes()
-    told = here.at("spec", "list").items()[0].at("a.b/c").told_to(notes, "Job/train")
+    told = here.at("spec", "list").items()[0].at("a.b/c").told_to(notes, ObjectKey("batch", "Job", "default", "train"))
     told.at("d").wrong("is wrong")
     assert [problem.path for problem in notes.problems] == ["Job/train: spec.list[0]['a.b/c'].d"]
     assert here.notes.problems == []
-    here.told_to(notes, "Job/train").at("spec").warn("at the root")
+    here.told_to(notes, ObjectKey("batch", "Job", "default", "train")).at("spec").warn("at the root")
     assert [warning.path for warning in notes.warnings] == ["Job/train: spec"]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from phalanx.dialects import owners
 from phalanx.dialects.fields import Field, Notes
 from phalanx.dialects.owners import DEPTH_MAX, Owner, Walk
+from phalanx.model.objects import ObjectKey
 from tests.dialects.test_links import GARBAGE, changed, places
 
 Doc = dict[str, Any]
@@ -47,7 +48,7 @@ def walked(pod: Doc, *others: Doc) -> Walk:
 
     def find(kind: str, namespace: str, name: str) -> Field | None:
         doc = known.get((kind, namespace, name))
-        return None if doc is None else Field.of(doc, Notes(), f"{kind}/{name}")
+        return None if doc is None else Field.of(doc, Notes(), ObjectKey("", kind, "default", name))
 
     return owners.walk(Field.of(pod, Notes()), find)
 

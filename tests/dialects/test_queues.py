@@ -109,7 +109,8 @@ def test_each_mistake_in_our_queue_is_named_by_its_path(spec: Doc, path: str) ->
 
 
 def test_lending_without_a_parent_changes_nothing_and_is_told() -> None:
-    assert told(ours.queue, doc(quota=our_quota(borrow=1))) == ["spec.quota[0].resources[0].borrow"]
+    alone = doc(quota=our_quota(borrow=1), namespaceSelector={})
+    assert told(ours.queue, alone) == ["spec.quota[0].resources[0].borrow"]
 
 
 def test_our_flavor_is_nodes_tolerations_and_a_topology() -> None:

@@ -19,6 +19,7 @@ from phalanx.model.events import (
     TopologiesSeen,
 )
 from phalanx.model.nodes import PodShape, RunningPod
+from phalanx.model.objects import Incarnation
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.request import Group, PodSet, Ranks, Request
 from phalanx.model.resources import NANO, PODS, Resources
@@ -66,7 +67,7 @@ class Stage:
         self.now += seconds
         return self.step()
 
-    def submit(self, request: Request, pods: int | None = None, owner: str = "") -> list[Pod]:
+    def submit(self, request: Request, pods: int | None = None, owner: Incarnation | None = None) -> list[Pod]:
         """The gang, and so many of its pods."""
         self.step(GangSeen(request, self.now, owner))
         (pod_set,) = request.root.pod_sets()

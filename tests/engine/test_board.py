@@ -10,6 +10,7 @@ from phalanx.engine.board import Board
 from phalanx.engine.decide import decide
 from phalanx.model import sketch
 from phalanx.model.decision import Placed, Waiting
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import HostPort, LabelSelector, PodTerm, RunningPod
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.topology import HOSTNAME, Topology
@@ -79,7 +80,7 @@ def test_a_gang_is_not_committed_twice() -> None:
     on = board("r1=4")
     decision = placed(on, workers(2))
     on.commit(decision)
-    with pytest.raises(AssertionError, match="on the board already"):
+    with pytest.raises(Mistake, match="on the board already"):
         on.commit(decision)
 
 

@@ -17,6 +17,7 @@ from phalanx.model.sketch import GPU
 from tests.engine.casting import RACK, free, see
 from tests.engine.stage import Stage, gang
 from tests.engine.test_engine import binds, in_queue, limited, queued, reason
+from tests.testing import named
 
 
 def told(stage: Stage, name: str = "g") -> Reason:
@@ -214,10 +215,10 @@ def test_a_gated_gang_of_a_drained_queue_is_suspended() -> None:  # K-068, K-112
     stage = Stage("b1: r1=2")
     queued(stage, Queue("q"))
     request = in_queue("g", "q", rules=Rules(enforcement="Gate"))
-    stage.step(GangSeen(request, 0, owner="Job/default/g"))
+    stage.step(GangSeen(request, 0, owner=named.owner("g")))
     assert stage.state() is State.RESERVED
     queued(stage, Queue("q", stop="HoldAndDrain"))
-    assert [one for one in stage.last if isinstance(one, Suspend)] == [Suspend(request.id, "Job/default/g")]
+    assert [one for one in stage.last if isinstance(one, Suspend)] == [Suspend(request.id, named.owner("g"), "DRAINED")]
 
 
 def test_who_stops_a_queue_stops_those_below_it() -> None:  # K-112

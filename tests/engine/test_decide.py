@@ -4,6 +4,7 @@ import pytest
 
 from phalanx.engine.decide import decide
 from phalanx.model.decision import Placed, Waiting
+from phalanx.model.mistakes import Mistake
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Why
@@ -57,5 +58,5 @@ def test_a_wrong_placement_stops_the_decision_and_shows_its_input(monkeypatch: p
         return solve.Answer(verdicts.PLACED, Placement({"workers": (("b1-r1-1", 5),)}))
 
     monkeypatch.setattr(solve, "place", overfull)
-    with pytest.raises(AssertionError, match=r"Request\(kind='Gang'.*"):
+    with pytest.raises(Mistake, match=r"Request\(kind='Gang'.*"):
         decide(board("b1: r1=4"), gang(workers(5, RACK)))

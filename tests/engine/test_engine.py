@@ -18,6 +18,7 @@ from phalanx.model.resources import NANO
 from phalanx.model.rules import Rules
 from phalanx.model.sketch import GPU
 from tests.engine.stage import Stage, gang
+from tests.testing import named
 
 
 def binds(stage: Stage) -> list[str]:
@@ -276,7 +277,7 @@ def test_a_suspended_gang_leaves_and_a_resumed_one_is_placed_afresh() -> None:  
 def test_a_gated_gang_is_placed_ahead_its_owner_resumed_and_its_pods_ungated_by_rank() -> None:  # K-048, K-061, K-062
     stage = Stage("b1: r1=1,1")
     request = gang(count=2, ranked=True, rules=Rules(enforcement="Gate"))
-    stage.step(GangSeen(request, 0, owner="Job/default/g"))
+    stage.step(GangSeen(request, 0, owner=named.owner("g")))
     assert [type(e) for e in stage.last if not isinstance(e, Report)] == [Prepare, Resume]
     assert stage.state() is State.RESERVED
     stage.pod(request, 0, gated=True)
@@ -291,9 +292,11 @@ def test_a_gated_gang_is_placed_ahead_its_owner_resumed_and_its_pods_ungated_by_
 def test_a_gated_gang_leaves_by_being_suspended() -> None:  # K-068
     stage = Stage("b1: r1=1,1")
     request = gang(count=2, rules=Rules(enforcement="Gate", schedule=60))
-    stage.step(GangSeen(request, 0, owner="Job/default/g"))
+    stage.step(GangSeen(request, 0, owner=named.owner("g")))
     stage.after(61)
-    assert [e for e in stage.last if isinstance(e, Suspend)] == [Suspend(request.id, "Job/default/g")]
+    assert [e for e in stage.last if isinstance(e, Suspend)] == [
+        Suspend(request.id, named.owner("g"), "SCHEDULE_TIMEOUT")
+    ]
 
 
 # -- starting over -----------------------------------------------------------------------------------------------

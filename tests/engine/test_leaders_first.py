@@ -11,6 +11,7 @@ from phalanx.model.request import Group, PodSet, Ranks, Request
 from phalanx.model.rules import Rules
 from tests.engine.casting import RACK, domains, free, member, members, nodes_of, see, state_of
 from tests.engine.stage import ONE, Stage, gang
+from tests.testing import named
 
 BOTH = {"w[0]": 1, "w[1]": 1}  # the leaders
 
@@ -74,7 +75,7 @@ def test_a_gang_whose_others_never_come_leaves_whole() -> None:
 
 def test_gates_come_off_the_first_pods_that_a_resumed_owner_makes() -> None:
     stage, train = Stage("b1: r1=4 r2=4"), jobs(rules=Rules(enforcement="Gate"))
-    effects = stage.step(GangSeen(train, 0, "JobSet/default/train"))
+    effects = stage.step(GangSeen(train, 0, named.owner("train", "JobSet")))
     assert [one for one in effects if isinstance(one, Resume)]
     effects = see(stage, *(replace(one, gated=True) for one in members(train, **BOTH)))
     assert sorted(one.key.name for one in effects if isinstance(one, Ungate)) == ["train--w[0]-0", "train--w[1]-0"]

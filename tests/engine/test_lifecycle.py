@@ -6,6 +6,7 @@ import pytest
 
 from phalanx.engine import diagram
 from phalanx.engine.lifecycle import TABLE, Cause, State, after
+from phalanx.model.mistakes import Mistake
 
 PAGE = Path(__file__).parents[2] / "docs" / "lifecycle.md"
 
@@ -34,7 +35,7 @@ def test_a_gang_that_leaves_its_places_always_passes_through_evicting_or_has_no_
 
 
 def test_a_cause_that_a_state_does_not_know_is_a_mistake_of_ours() -> None:
-    with pytest.raises(AssertionError):
+    with pytest.raises(Mistake):
         after(State.QUEUED, Cause.READY)
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from phalanx.engine.lifecycle import TABLE, State
-from phalanx.model.effects import Bind, Effect, Evict, Report, Suspend, Ungate
+from phalanx.model.effects import Bind, Effect, Evict, Report, Resume, Suspend, Ungate
 from phalanx.model.events import (
     Answer,
     BindAnswered,
+    Ending,
     Event,
     GangGone,
     GangSeen,
@@ -20,7 +21,9 @@ from phalanx.model.events import (
     PodGone,
     PodSeen,
     QueuesSeen,
+    SuspendRefused,
 )
+from phalanx.model.makers import Maker
 from phalanx.model.nodes import HostPort, PodShape
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.queues import Queue, Queues
@@ -29,9 +32,10 @@ from phalanx.model.rules import Rules
 from phalanx.place.draft import ROWS_MAX
 from tests.engine.casting import RACK, member
 from tests.engine.stage import ONE, Stage
+from tests.testing import named
 
 PORTS = tuple(HostPort(1000 + i, "TCP", "") for i in range(ROWS_MAX + 1))  # more than any request may have
-KINDS = ("Gan", "Pod", "Nod", "Que", "Bin")
+KINDS = ("Gan", "Pod", "Nod", "Que", "Bin", "Sus")
 
 
 class Fate:
@@ -44,14 +48,15 @@ class Fate:
         self.wanted: list[Effect] = []
         self.lives = 0
         self.sent: dict[PodKey, str] = {}
-        self.owners = {f"g{i}": self.chance.choice(("", f"Job/default/g{i}")) for i in range(3)}
+        self.owners = {f"g{i}": self.chance.choice((None, named.owner(f"g{i}"))) for i in range(3)}
+        self.makers = {name: Maker(owner) for name, owner in self.owners.items() if owner is not None}
         self.requests = {name: self.request(name) for name in self.owners}
         self.refusing = self.chance.random() < 0.2  # nodes that take nobody
         self.ways: tuple[tuple[Callable[[], list[Event]], int], ...] = (
             (self.gang_seen, 4), (self.gang_edited, 1), (self.gang_gone, 1), (self.gang_spoiled, 1),
             (self.queue_changes, 1), (self.pods_made, 6), (self.pod_changes, 3), (self.pod_gone, 2),
             (self.pods_share_a_fate, 2), (self.node_changes, 1), (self.done, 4), (self.all_done, 6),
-            (self.time_passes, 4),
+            (self.time_passes, 4), (self.maker_changes, 1),
         )  # fmt: skip
 
     def live(self, steps: int) -> None:
@@ -64,13 +69,18 @@ class Fate:
             self.follow(events)
 
     def follow(self, events: list[Event]) -> None:
-        """No pod is sent to a second node while it may still be bound to the first."""
+        """No pod is sent to a second node while it may still be bound to the first. One that was sent for a gang before
+        that of its name is left alone for a while, and then is one of the new gang."""
+        left_alone = self.stage.engine.book.predecessors
         refused = {e.key for e in events if isinstance(e, BindAnswered) and e.answer is Answer.REFUSED}
         known = self.stage.engine.states()
         self.sent = {
             key: node
             for key, node in self.sent.items()
-            if key not in refused and key in self.stage.pods and self.stage.pods[key].gang in known
+            if key not in refused
+            and key not in left_alone
+            and key in self.stage.pods
+            and self.stage.pods[key].gang in known
         }
         for effect in self.stage.last:
             if isinstance(effect, Bind):
@@ -107,10 +117,25 @@ class Fate:
             replace(before, root=_with_ports(before.root, self.chance.choice(((), (), PORTS)))),
         )
         self.requests[name] = self.chance.choice(edits)
-        return [GangSeen(self.requests[name], 0.0, self.owners[name])]
+        return [self.gang_as_it_is(name)]
+
+    def gang_as_it_is(self, name: str) -> Event:
+        request, maker = self.requests[name], self.makers.get(name)
+        makers = (maker,) if maker is not None and request.rules.enforcement == "Bind" else ()
+        return GangSeen(request, 0.0, self.owners[name], makers=makers)
+
+    def maker_changes(self) -> list[Event]:
+        """Its user suspends what makes the pods of a gang, or lets it go, or takes our note off it."""
+        if not self.makers:
+            return []
+        name = self.chance.choice(list(self.makers))
+        before = self.makers[name]
+        changes = (replace(before, suspended=not before.suspended), replace(before, marked=False))
+        self.makers[name] = self.chance.choice(changes)
+        return [self.gang_as_it_is(name)]
 
     def gang_gone(self) -> list[Event]:
-        return [GangGone(self.chance.choice(list(self.requests.values())).id)]
+        return [GangGone(self.chance.choice(list(self.requests.values())).id, self.chance.choice(list(Ending)))]
 
     def gang_spoiled(self) -> list[Event]:
         return [GangSpoiled(self.chance.choice(list(self.requests.values())).id)]
@@ -185,6 +210,15 @@ class Fate:
         self.stage.now += self.chance.choice((1, 5, 30, 70, 400, 700, -50))
         return []
 
+    def maker_suspended(self, gang: str, name: str) -> list[Event]:
+        """It deletes its pods, unless it may not be suspended."""
+        if self.chance.random() < 0.2 or name not in self.makers:
+            return [SuspendRefused(gang)]
+        if not self.makers[name].suspended:
+            self.makers[name] = replace(self.makers[name], suspended=True, marked=True)
+        gone = [self.go(pod.key) for pod in list(self.stage.pods.values()) if pod.gang == gang]
+        return [self.gang_as_it_is(name), *gone]
+
     def all_done(self) -> list[Event]:
         return [event for _ in range(len(self.wanted)) for event in self.done()]
 
@@ -193,6 +227,12 @@ class Fate:
         if not self.wanted:
             return []
         effect = self.wanted.pop(self.chance.randrange(len(self.wanted)))
+        name = getattr(effect, "gang", "").partition("/")[2]
+        if isinstance(effect, Suspend) and self.requests[name].rules.enforcement == "Bind":
+            return self.maker_suspended(effect.gang, name)
+        if isinstance(effect, Resume) and not effect.gated:
+            self.makers[name] = replace(self.makers[name], suspended=False, marked=False)
+            return [self.gang_as_it_is(name)]
         if isinstance(effect, Suspend):
             return [self.go(pod.key) for pod in list(self.stage.pods.values()) if pod.gang == effect.gang]
         if not isinstance(effect, Bind | Ungate | Evict) or effect.key not in self.stage.pods:

@@ -133,3 +133,45 @@ def test_a_gang_that_is_found_while_its_pods_are_released_has_the_time_of_that()
     engine = found(stage, request)
     assert engine.states() == {request.id: State.BINDING}
     assert evictions(engine.step([], stage.now + RULES.schedule)) == 3
+
+
+# -- time in which nothing is heard ------------------------------------------------------------------------------
+
+
+def step(stage: Stage, seconds: float, **told: float) -> State:
+    stage.now += seconds
+    stage.last = stage.engine.step((), stage.now, **told)
+    (state,) = stage.engine.states().values()
+    return state
+
+
+def test_a_clock_is_judged_once_all_that_happened_until_it_ran_out_was_heard() -> None:
+    stage = staged("b1: r1=2")
+    half_bound(stage)
+    (due,) = (one.deadline for one in stage.engine.book.gangs.values())
+    assert due is not None
+    for heard in (due - 5, due - 0.1):
+        assert step(stage, RULES.schedule / 2, heard=heard) is State.BINDING
+    assert stage.engine.next_at is not None and stage.engine.next_at <= stage.now
+    assert step(stage, 0, heard=due) is State.EVICTING
+
+
+@pytest.mark.parametrize("parts", [1, 7])
+def test_time_in_which_nothing_was_heard_does_not_count_at_once_or_in_pieces(parts: int) -> None:
+    stage = staged("b1: r1=2")
+    first, _ = stage.run(gang())
+    stage.lose(first)
+    for _ in range(parts):
+        assert step(stage, 7 * RULES.recovery / parts, unheard=7 * RULES.recovery / parts) is State.DEGRADED
+    assert step(stage, RULES.recovery - 1) is State.DEGRADED
+    assert stage.engine.next_at == pytest.approx(stage.now + 1)
+    assert step(stage, 1) is State.EVICTING
+
+
+def test_a_clock_that_begins_after_a_silence_is_not_longer_for_it() -> None:
+    stage = staged("b1: r1=2")
+    first, _ = stage.run(gang())
+    step(stage, 1000, unheard=1000)
+    stage.lose(first)
+    assert step(stage, RULES.recovery - 1) is State.DEGRADED
+    assert step(stage, 1) is State.EVICTING

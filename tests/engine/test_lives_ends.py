@@ -16,6 +16,7 @@ from phalanx.model.rules import Rules
 from phalanx.place.draft import ROWS_MAX
 from tests.engine.casting import RACK
 from tests.engine.stage import Stage, gang
+from tests.testing import named
 
 RESTART = Rules(on_failure="RestartGang")
 
@@ -108,7 +109,7 @@ def test_what_failed_while_the_gang_was_leaving_does_not_restart_it_again() -> N
 def test_a_suspended_owner_is_resumed_though_its_failed_pod_is_still_listed() -> None:  # W-153, K-068
     stage = Stage("b1: r1=2")
     request = gang(rules=replace(RESTART, enforcement="Gate"))
-    stage.step(GangSeen(request, 0, "Job/default/g"))
+    stage.step(GangSeen(request, 0, named.owner("g")))
     first, second = (stage.pod(request, rank, gated=True) for rank in (0, 1))
     stage.carry_out()
     stage.fail(first)
@@ -148,7 +149,7 @@ def restarted(stage: Stage, request: Request) -> Engine:
 def test_a_pod_that_fails_before_its_gang_is_released_takes_the_places_along() -> None:  # W-153
     stage = Stage("b1: r1=2")
     request = gang(rules=replace(RESTART, enforcement="Gate"))
-    stage.step(GangSeen(request, 0, "Job/default/g"))
+    stage.step(GangSeen(request, 0, named.owner("g")))
     assert stage.state() is State.RESERVED
     stage.fail(stage.pod(request, 0, gated=True))
     assert [effect for effect in stage.last if isinstance(effect, Suspend)]

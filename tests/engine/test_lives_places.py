@@ -10,6 +10,7 @@ from phalanx.model.request import Group, PodSet, Request
 from phalanx.model.rules import Rules
 from tests.engine.casting import RACK, domains, free, members, see
 from tests.engine.stage import ONE, Stage, gang
+from tests.testing import named
 
 RECOVERY = Rules().recovery
 
@@ -124,13 +125,13 @@ def test_binds_that_were_lost_are_asked_for_again_when_their_gang_is_seen_again(
     assert [(bind.key, bind.node) for bind in binds(stage)] == first
 
 
-def test_binds_under_way_of_a_gang_that_is_made_anew_suspended_are_called_back() -> None:  # W-092, K-068
+def test_binds_under_way_of_a_gang_that_is_seen_again_suspended_are_called_back() -> None:  # W-092, K-068
     stage = Stage("b1: r1=2")
     (node,) = stage.nodes
     request = gang()
     stage.submit(request)
     stage.delete(request)
-    stage.step(GangSeen(replace(request, suspended=True), 1))
+    stage.step(GangSeen(replace(request, suspended=True), 0))
     assert (stage.state(), len(evictions(stage)), free(stage)[node]) == (State.EVICTING, 2, 0)
     stage.carry_out()
     assert (stage.state(), free(stage)[node]) == (State.QUEUED, 2)
@@ -290,7 +291,7 @@ def test_places_found_ahead_that_no_pod_ever_takes_are_given_back() -> None:  # 
     stage = Stage("b1: r1=4")
     (node,) = stage.nodes
     request = gang(count=4, least=2, rules=Rules(enforcement="Gate", recovery=30))
-    stage.step(GangSeen(request, 0, "Job/default/g"))
+    stage.step(GangSeen(request, 0, named.owner("g")))
     for rank in (0, 1):
         stage.pod(request, rank, gated=True)
     stage.carry_out()

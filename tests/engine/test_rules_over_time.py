@@ -36,13 +36,14 @@ from tests.engine.casting import (
 )
 from tests.engine.stage import ONE, Stage, gang
 from tests.engine.test_engine import binds
+from tests.testing import named
 
 # -- two ways of enforcement -------------------------------------------------------------------------------------
 
 
 def gated(stage: Stage, request: Request) -> list[Ungate]:
     """The gang placed ahead of its pods, which then come gated; how they were ungated."""
-    stage.step(GangSeen(request, 0, owner="Job/default/g"))
+    stage.step(GangSeen(request, 0, owner=named.owner("g")))
     before = len(stage.effects)
     see(stage, *(replace(pod, gated=True) for pod in members(request)))
     found = [effect for effect in stage.effects[before:] if isinstance(effect, Ungate)]
@@ -82,7 +83,7 @@ def test_as_many_pods_as_each_rack_was_given_are_ungated_for_it_and_none_twice()
 def test_while_an_ungating_is_not_seen_no_further_pod_gets_its_place() -> None:  # K-065, K-066
     stage = Stage("b1: r1=1,1")
     request = gang(count=2, rules=Rules(enforcement="Gate", schedule=600))
-    stage.step(GangSeen(request, 0, owner="Job/default/g"))
+    stage.step(GangSeen(request, 0, owner=named.owner("g")))
     see(stage, *(replace(pod, gated=True) for pod in members(request)))
     first = {(e.key, e.selector) for e in stage.last if isinstance(e, Ungate)}
     assert len(first) == 2
@@ -96,7 +97,7 @@ def test_while_an_ungating_is_not_seen_no_further_pod_gets_its_place() -> None: 
 
 def test_room_is_held_for_pods_that_do_not_exist_yet() -> None:  # W-202
     stage = Stage("b1: r1=2")
-    stage.step(GangSeen(gang(rules=Rules(enforcement="Gate")), 0, owner="Job/default/g"))
+    stage.step(GangSeen(gang(rules=Rules(enforcement="Gate")), 0, owner=named.owner("g")))
     stage.submit(gang("late"))
     assert (stage.state(), stage.state("late")) == (State.RESERVED, State.QUEUED)
     assert free(stage) == {"b1-r1-1": 0}

@@ -8,6 +8,7 @@ from phalanx.model.nodes import RunningPod
 from phalanx.model.pods import Pod, PodKey
 from tests.engine.casting import RACK
 from tests.engine.stage import ONE, Stage, gang
+from tests.testing import named
 
 
 def foreign(node: str = "b1-r1-1", name: str = "web", **more: bool) -> Pod:
@@ -27,7 +28,7 @@ def in_use(drawing: str = "b1: r1=4,4") -> Stage:
 def test_a_foreign_pod_on_a_node_of_a_topology_in_use_is_told_once() -> None:  # K-069
     stage = in_use()
     stage.step(PodSeen(foreign()))
-    assert notices(stage) == [Notice("Node/b1-r1-1", Topic.FOREIGN_PODS, ("shop/web",))]
+    assert notices(stage) == [Notice(named.node("b1-r1-1"), Topic.FOREIGN_PODS, ("shop/web",))]
     stage.step(PodSeen(replace(foreign(), ready=True)))
     stage.step(PodSeen(foreign(name="more")))
     stage.after(1000)
@@ -38,8 +39,8 @@ def test_each_node_is_told_of_by_itself_with_all_its_pods() -> None:  # K-069
     stage = in_use()
     stage.step(*(PodSeen(foreign(node, f"{node}-{i}")) for node in ("b1-r1-1", "b1-r1-2") for i in range(2)))
     assert [(one.about, one.names) for one in notices(stage)] == [
-        ("Node/b1-r1-1", ("shop/b1-r1-1-0", "shop/b1-r1-1-1")),
-        ("Node/b1-r1-2", ("shop/b1-r1-2-0", "shop/b1-r1-2-1")),
+        (named.node("b1-r1-1"), ("shop/b1-r1-1-0", "shop/b1-r1-1-1")),
+        (named.node("b1-r1-2"), ("shop/b1-r1-2-0", "shop/b1-r1-2-1")),
     ]
 
 
@@ -70,7 +71,7 @@ def test_nobody_is_told_while_no_gang_asks_for_a_level() -> None:  # K-069
     assert notices(stage) == []
     stage.step(PodGone(foreign("b1-r1-2", "short").key))
     stage.step(GangSeen(gang("near", required=RACK), 0))
-    assert [one.about for one in notices(stage)] == ["Node/b1-r1-1"]
+    assert [one.about for one in notices(stage)] == [named.node("b1-r1-1")]
 
 
 def test_a_node_outside_the_topology_may_be_used_by_everybody() -> None:  # K-069
@@ -81,7 +82,7 @@ def test_a_node_outside_the_topology_may_be_used_by_everybody() -> None:  # K-06
     stage.step(PodSeen(foreign(node.name)))
     assert notices(stage) == []
     stage.step(NodeSeen(node))
-    assert [one.about for one in notices(stage)] == [f"Node/{node.name}"]
+    assert [one.about for one in notices(stage)] == [named.node(node.name)]
 
 
 def test_a_topology_that_comes_later_than_its_gangs_is_looked_at_then() -> None:  # K-069

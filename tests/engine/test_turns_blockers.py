@@ -98,6 +98,27 @@ def test_a_gang_larger_than_its_whole_quota_holds_nobody_back(when_blocked: str)
     assert stage.state("huge") is State.RUNNING
 
 
+@pytest.mark.parametrize("when_blocked", ["BestEffort", "Strict"])
+def test_a_gang_that_no_rack_could_hold_holds_nobody_back_while_its_quota_is_short(when_blocked: str) -> None:
+    stage = Stage("b1: r1=4 r2=4", HUNGRY)
+    queued(stage, limited("q", 6, when_blocked=when_blocked))
+    stage.run(in_queue("first", "q", count=2))
+    huge = in_queue("huge", "q", count=6, priority=9)
+    stage.submit(replace(huge, root=replace(huge.root, required=2)))
+    stage.now = 200.0
+    stage.run(in_queue("small", "q", count=1))
+    assert (reason(stage, "huge"), stage.state("small")) == (Why.TOO_LARGE, State.RUNNING)
+
+
+def test_a_gang_that_waits_for_quota_behind_which_it_fits_holds_others_back_in_a_strict_queue() -> None:
+    stage = Stage("b1: r1=4 r2=4")
+    queued(stage, limited("q", 6, when_blocked="Strict"))
+    stage.run(in_queue("first", "q", count=4))
+    stage.submit(in_queue("large", "q", count=4, priority=9))
+    stage.submit(in_queue("small", "q", count=1))
+    assert (reason(stage, "large"), reason(stage, "small")) == (Why.OVER_QUOTA, Why.BEHIND_OTHERS)
+
+
 def test_a_gang_that_no_flavor_could_ever_hold_holds_nobody_back() -> None:
     """One has room and too little quota, the other quota and no node."""
     stage = Stage("b1: r1=8", HUNGRY)

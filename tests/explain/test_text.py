@@ -77,7 +77,7 @@ def test_a_group_that_started_with_fewer_pods_says_so() -> None:
 
 def test_a_wrong_manifest_is_told_by_its_first_problem_and_the_page_has_them_all() -> None:
     one = Problem("spec.x", "rak", ("rack", "host"), "'rak' is not a level")
-    invalid = Invalid("Job", "default", "typo", (one, replace(one, path="spec.y")))
+    invalid = Invalid("Job", "default", "typo", (one, replace(one, field="spec.y")))
     assert text.line(invalid) == "invalid: spec.x: 'rak' is not a level (and 1 more)"
     assert "allowed: rack, host" in text.full(invalid) and "spec.y" in text.full(invalid)
 

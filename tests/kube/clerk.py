@@ -7,7 +7,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from tests.contract.door import APPLY, JSON, Answer, Door, from_kubeconfig
+from tests.contract.door import APPLY, JSON, MERGE, Answer, Door, from_kubeconfig
 
 Object = dict[str, Any]
 
@@ -31,14 +31,28 @@ class Clerk:
         assert answer.code in (200, 201), _complaint(doc, answer)
 
     def create(self, doc: Object) -> None:
-        answer = self._call("POST", self._path(doc), doc, {"fieldValidation": "Strict"})
-        assert answer.code == 201, _complaint(doc, answer)
+        assert self.try_to_create(doc) is not None, f"{doc['kind']} {doc['metadata']['name']}: is there already"
 
-    def delete(self, doc: Object) -> None:
+    def try_to_create(self, doc: Object) -> Object | None:
+        """The object as the server made it; None where another one still has its name."""
+        answer = self._call("POST", self._path(doc), doc, {"fieldValidation": "Strict"})
+        if answer.code == 409:
+            return None
+        assert answer.code == 201, _complaint(doc, answer)
+        return dict(answer.body)
+
+    def delete(self, doc: Object, policy: str = "Background") -> None:
         """At once, with everything it owns; one that is not there is fine."""
-        query = {"gracePeriodSeconds": "0", "propagationPolicy": "Background"}
+        query = {"gracePeriodSeconds": "0", "propagationPolicy": policy}
         answer = self._call("DELETE", self._path(doc, doc["metadata"]["name"]), None, query)
         assert answer.code in (200, 202, 404), _complaint(doc, answer)
+
+    def patch(self, doc: Object, change: Object, content: str = MERGE, part: str = "") -> bool:
+        """Whether the object took the change: it may be gone. ``part``: ``status``, where that is what changes."""
+        path = self._path(doc, doc["metadata"]["name"]) + (f"/{part}" if part else "")
+        answer = self._call("PATCH", path, change, None, content)
+        assert answer.code in (200, 404, 409), _complaint(doc, answer)
+        return answer.code == 200
 
     def delete_pods(self) -> None:
         path = f"/api/v1/namespaces/{self._namespace}/pods"

@@ -14,7 +14,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from http.client import HTTPException
@@ -97,6 +97,8 @@ class Replay:
             yield moment, record
 
     def _apply(self, record: Record) -> None:
+        if record.kind not in _PATHS:
+            return
         known = self.nodes if record.kind == "Node" else self.pods
         key = record.object["metadata"]["name"] if record.kind == "Node" else record.uid
         if record.gone:
@@ -112,6 +114,8 @@ class Replay:
         """What this record has made wrong, whoever's pods they are."""
         if record.kind == "Node":
             return self._overfull(record.object["metadata"]["name"])
+        if record.kind not in _PATHS:
+            return []
         node = record.object["spec"].get("nodeName")
         if not node:
             return []
@@ -213,11 +217,17 @@ def _once(lines: list[str]) -> list[str]:
 
 class History:
     """Records from the moment the block begins until it ends. ``gaps``: how often a watch could not go on where it was,
-    so that only what was left in the end is known of that time."""
+    so that only what was left in the end is known of that time.
 
-    def __init__(self, kubeconfig: Path) -> None:
+    ``more``: kinds beside pods and nodes, and where they are. ``tell``: whom each record is told as it comes.
+    """
+
+    def __init__(
+        self, kubeconfig: Path, more: Mapping[str, str] | None = None, tell: Callable[[Record], None] | None = None
+    ) -> None:
         self._kubeconfig = kubeconfig
-        self._watches = [_Watch(kind, from_kubeconfig(kubeconfig)) for kind in _PATHS]
+        paths = {**_PATHS, **(more or {})}
+        self._watches = [_Watch(kind, path, from_kubeconfig(kubeconfig), tell) for kind, path in paths.items()]
 
     def __enter__(self) -> Self:
         for watch in self._watches:
@@ -243,7 +253,7 @@ class History:
         door = from_kubeconfig(self._kubeconfig)  # a new one: the server may have been away
         try:
             for watch in self._watches:
-                while not watch.has(_versions(_list(door, watch.path)["items"])):
+                while not watch.has_caught_up(door):
                     assert time.monotonic() < end, f"the history of {watch.path} lags behind"
                     time.sleep(_AGAIN_SECONDS)
         finally:
@@ -272,9 +282,9 @@ class History:
 class _Watch(threading.Thread):
     """Follows one kind until told to end, whatever becomes of the server meanwhile."""
 
-    def __init__(self, kind: str, door: Door) -> None:
+    def __init__(self, kind: str, path: str, door: Door, tell: Callable[[Record], None] | None) -> None:
         super().__init__(name=f"history of {kind}", daemon=True)
-        self.kind, self.path = kind, _PATHS[kind]
+        self.kind, self.path, self._tell = kind, path, tell
         self.records: list[Record] = []
         self.gaps = 0
         self._door = door
@@ -291,8 +301,12 @@ class _Watch(threading.Thread):
         self.join()
         self._door.close()
 
-    def has(self, versions: dict[str, str]) -> bool:
-        """Whether what it knows is at least as new, and nothing else is left."""
+    def has_caught_up(self, door: Door) -> bool:
+        """Whether what it knows is at least as new as what is there, and nothing else is left."""
+        there = door.get(self.path)
+        if there.code == 429:
+            return False  # the server has just come to know the kind
+        versions = _versions(there.expect(200)["items"])
         known = _versions(list(self._known.values()))
         return known.keys() == versions.keys() and all(int(known[uid]) >= int(versions[uid]) for uid in known)
 
@@ -354,7 +368,10 @@ class _Watch(threading.Thread):
             self._known.pop(uid, None)
         else:
             self._known[uid] = one
-        self.records.append(Record(time.monotonic(), version, self.kind, gone, one))
+        record = Record(time.monotonic(), version, self.kind, gone, one)
+        self.records.append(record)
+        if self._tell is not None:
+            self._tell(record)
 
 
 def _list(door: Door, path: str) -> Object:

@@ -269,12 +269,14 @@ class Proxy:
             if not isinstance(transport, asyncio.Transport):
                 return response
             self._watches.add(transport)
+            has_ended = False
             try:
                 with contextlib.suppress(aiohttp.ClientError, ConnectionError):
-                    await _copy(answer, response, transport)
+                    has_ended = await _copy(answer, response, transport)
             finally:
                 self._watches.discard(transport)
-            transport.abort()
+            if not has_ended:
+                transport.abort()
             return response
 
     def _ask(self, request: web.Request, body: bytes) -> Any:
@@ -283,8 +285,9 @@ class Proxy:
         return self._session.request(request.method, url, data=body or None, headers=_headers(request.headers))
 
 
-async def _copy(answer: aiohttp.ClientResponse, response: web.StreamResponse, transport: asyncio.Transport) -> None:
-    """Hands a stream on until one of both sides has gone."""
+async def _copy(answer: aiohttp.ClientResponse, response: web.StreamResponse, transport: asyncio.Transport) -> bool:
+    """Hands a stream on until one of both sides has gone. Whether the server has ended it in good order, as each watch
+    after a while."""
     chunks = answer.content.iter_any().__aiter__()
     while not transport.is_closing():
         coming = asyncio.ensure_future(anext(chunks, b""))
@@ -294,9 +297,12 @@ async def _copy(answer: aiohttp.ClientResponse, response: web.StreamResponse, tr
         finally:
             coming.cancel()
             await asyncio.gather(coming, return_exceptions=True)
-        if coming.cancelled() or not (chunk := coming.result()):
-            return
+        if coming.cancelled():
+            return False
+        if not (chunk := coming.result()):
+            return True
         await response.write(chunk)
+    return False
 
 
 def is_written(body: bytes) -> bool:

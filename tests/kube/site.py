@@ -60,7 +60,7 @@ class Site:
     def __init__(self, bed: Bed, folder: Path, namespace: str, account: str = ACCOUNT) -> None:
         self.bed, self.folder, self.namespace, self.account = bed, folder, namespace, account
         self._made: list[Object] = []
-        self._running: list[Running] = []
+        self.running: list[Running] = []
         self._clerk = Clerk(bed.admin_kubeconfig, namespace)
         self._clerk.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         if "controllers" in bed.parts:
@@ -197,7 +197,7 @@ class Site:
             found = holds()
             if found:
                 return found
-            for one in self._running:
+            for one in self.running:
                 assert not one.has_died(), f"phalanx run ended by itself, so not: {what}\n{self.story()}"
             if time.monotonic() > end:
                 raise AssertionError(f"not in {seconds:.0f} s: {what}\n{self.story()}")
@@ -216,12 +216,12 @@ class Site:
     def phalanx(self, configuration: str = "", kubeconfig: Path | None = None) -> Iterator["Running"]:
         """``phalanx run`` as the site's account, or by another kubeconfig, until the block ends."""
         running = Running(self, configuration, kubeconfig)
-        self._running.append(running)
+        self.running.append(running)
         try:
             running.start()
             yield running
         finally:
-            self._running.remove(running)
+            self.running.remove(running)
             running.stop()
 
     def clear(self) -> None:

@@ -1,6 +1,8 @@
 """Our definitions on a real API server: they are taken, they explain themselves, and they refuse what is wrong."""
 
 import json
+import os
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 import yaml
 
 from phalanx.kube.crds.models.gangstatus import CONDITION_TYPES
+from testbed import build
 from testbed.access import KubectlFailed
 from testbed.bed import Bed
 
@@ -564,3 +567,14 @@ def test_the_scheduler_may_do_its_work(roles: Bed, verb: str, resource: str, par
 )  # fmt: skip
 def test_the_scheduler_may_do_no_more(roles: Bed, verb: str, resource: str) -> None:
     assert not _may(roles, verb, resource)
+
+
+def test_the_kubeconfig_that_the_docs_make_speaks_for_the_account_of_the_scheduler(roles: Bed, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "cluster.md").read_text()
+    (script,) = [block for block in page.split("```\n")[1::2] if "phalanx.kubeconfig" in block]
+    path = f"{Path(build.path('kubectl')).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(roles.admin_kubeconfig)}
+    subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=environment, check=True, timeout=60)
+    who = ["kubectl", "--kubeconfig=phalanx.kubeconfig", "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"]
+    found = subprocess.run(who, cwd=tmp_path, env=environment, check=True, timeout=60, capture_output=True, text=True)
+    assert found.stdout == ACCOUNT

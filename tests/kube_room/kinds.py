@@ -8,6 +8,7 @@ from phalanx.dialects.following import Subject
 from phalanx.engine import views
 from phalanx.engine.views import View
 from phalanx.model.effects import Report
+from phalanx.model.objects import ObjectKey
 from phalanx.model.pods import PodKey
 from phalanx.wire.client import Patch
 from phalanx.wire.discovery import Served
@@ -25,7 +26,7 @@ SERVED = Served((GANGS, TOPOLOGIES, POD_GROUPS, COMPOSITES, JOBS, PODS))
 
 def subject(resource: Resource, name: str, uid: str = "u1", generation: int = 1, namespace: str = "default") -> Subject:
     home = namespace if resource.namespaced else ""
-    return Subject((resource.group, resource.kind, home, name), resource.api_version, uid, generation)
+    return Subject(ObjectKey(resource.group, resource.kind, home, name), resource.api_version, uid, generation)
 
 
 def view_of(stage: Stage, name: str = "g") -> View:

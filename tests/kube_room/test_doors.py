@@ -86,6 +86,20 @@ def test_it_is_not_ready_while_a_kind_is_silent_and_says_which_and_why() -> None
     at_the_doors(health, visit)
 
 
+def test_it_is_alive_and_not_ready_while_it_waits_and_says_what_for() -> None:
+    clock = Clock()
+    waits = ["queues.phalanx.dev have not come in yet: nothing is bound before"]
+    health = Health(lambda: [Mirror(PODS, last_heard=clock.now)], clock, lambda: waits)
+
+    async def visit(ask: Ask, _where: Doors) -> None:
+        assert await ask("/readyz") == (503, f"{waits[0]}\n")
+        assert await ask("/healthz") == (200, "ok\n")
+        waits.clear()
+        assert await ask("/readyz") == (200, "ok\n")
+
+    at_the_doors(health, visit)
+
+
 def test_it_is_not_ready_before_anything_is_watched() -> None:
     async def visit(ask: Ask, _where: Doors) -> None:
         assert await ask("/readyz") == (503, "nothing is watched yet\n")

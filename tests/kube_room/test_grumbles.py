@@ -13,7 +13,7 @@ def test_a_gang_says_what_went_wrong_once_in_a_while() -> None:
     assert said == ["pod 0", "another gang"]
     clock.now += SECONDS
     grumbles.of("g", "again")
-    assert said[2:] == ["again (and 23 more about this gang before)"]
+    assert said[2:] == ["again (and 23 more like it before)"]
 
 
 def test_gangs_that_were_quiet_longest_are_forgotten() -> None:

@@ -2,14 +2,14 @@
 
 from typing import cast
 
+from phalanx.decider import Outcome
 from phalanx.dialects.following import Told
 from phalanx.kube.journal import COUNT_SECONDS, Journal, reserved_idle
 from phalanx.kube.logs import GangLog
 from phalanx.kube.metrics import Metrics
-from phalanx.kube.mind import Thought
 from tests.engine.stage import Stage, gang
 
-NOTHING = Thought((), Told(), (), {}, None, 0.0)
+NOTHING = Outcome((), Told(), (), {}, None, 0.0)
 
 
 def test_places_that_no_pod_uses_yet_are_counted() -> None:  # W-164

@@ -118,10 +118,17 @@ def test_queues_are_shown_by_name_as_long_as_they_are_few() -> None:
 
 def test_mirrors_are_asked_at_each_scrape() -> None:
     clock = Clock(100.0)
-    pods = Mirror(PODS, {("ml", "p"): object()}, Counts(events=7, relists=2, restarts=3), last_heard=90.0)
+    pods = Mirror(
+        PODS,
+        {("ml", "p"): object()},
+        Counts(events=7, relists=2, restarts=3),
+        last_heard=90.0,
+        unread={("ml", "q"): "odd"},
+    )
     jobs = Mirror(JOBS, synced=Flag(False))
     found = metrics(pods, jobs, clock=clock)
     assert figures(found, "phalanx_mirror_objects") == {("jobs.batch",): 0, ("pods",): 1}
+    assert figures(found, "phalanx_mirror_unread") == {("jobs.batch",): 0, ("pods",): 1}
     assert figures(found, "phalanx_mirror_synced") == {("jobs.batch",): 0, ("pods",): 1}
     assert figures(found, "phalanx_mirror_silent_seconds") == {("pods",): 10}
     assert figures(found, "phalanx_mirror_events_total")[("pods",)] == 7
@@ -129,6 +136,18 @@ def test_mirrors_are_asked_at_each_scrape() -> None:
     assert figures(found, "phalanx_mirror_restarts_total")[("pods",)] == 3
     clock.now = 160.0
     assert figures(found, "phalanx_mirror_silent_seconds") == {("pods",): 70}
+
+
+def test_what_is_set_aside_is_counted_by_kinds_that_we_know() -> None:
+    found = metrics()
+    found.set_aside({("", "Pod"): 2, ("batch", "Job"): 1, ("made.up", "Thing"): 3, ("made.up", "Other"): 4})
+    aside = figures(found, "phalanx_objects_set_aside")
+    assert aside == {("Pod",): 2, ("Job.batch",): 1, ("(other)",): 7}
+    found.set_aside({})
+    assert figures(found, "phalanx_objects_set_aside") == {}
+    assert figures(found, "phalanx_begun_anew_total") == {(): 0}
+    found.began_anew()
+    assert figures(found, "phalanx_begun_anew_total") == {(): 1}
 
 
 def test_two_of_them_do_not_count_together() -> None:
@@ -153,3 +172,19 @@ def test_no_name_of_a_user_becomes_a_label() -> None:
     found.stepped(0.1, [Waiting(odd, waiting(Why.NO_ROOM).reason, None), Invalid("Gang", "of-a-user", "of-a-user", ())])
     found.carried_out(Report("namespace-of-a-user/name-of-a-user", "Queued", ""), done=True)
     assert b"of-a-user" not in found.text()
+
+
+def test_kinds_that_restrict_and_are_not_seen_are_named() -> None:
+    unseen = {"queues.phalanx.dev": "awaited", "persistentvolumes": "forbidden"}
+    found = Metrics("1", lambda: (), Clock(), lambda: unseen)
+    assert figures(found, "phalanx_unseen_kinds") == {
+        ("queues.phalanx.dev", "awaited"): 1,
+        ("persistentvolumes", "forbidden"): 1,
+    }
+
+
+def test_time_in_which_nothing_was_heard_is_summed_up() -> None:
+    found = metrics()
+    found.unheard(70.0)
+    found.unheard(20.0)
+    assert figures(found, "phalanx_unheard_seconds_total") == {(): 90.0}

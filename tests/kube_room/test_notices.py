@@ -12,6 +12,7 @@ from phalanx.model.reasons import Closed, ClosedQueue, Reason, Why
 from tests.engine.casting import members, see
 from tests.engine.stage import Stage, gang
 from tests.kube_room.kinds import GANGS, TOPOLOGIES, report_of, subject, view_of
+from tests.testing import named
 
 G = subject(GANGS, "g")
 LOUD = Said("Warning", "NoRoom", "waiting: no room", "w/rack")
@@ -151,7 +152,7 @@ def test_problems_are_one_event_with_their_paths() -> None:  # W-014
 
 
 def test_strangers_on_a_node_are_told_of_on_the_node() -> None:  # K-069
-    notice = Notice("Node/n1", Topic.FOREIGN_PODS, tuple(f"default/p{i}" for i in range(10)))
+    notice = Notice(named.node("n1"), Topic.FOREIGN_PODS, tuple(f"default/p{i}" for i in range(10)))
     write = Notices().told(notices.node(notice), notices.of_notice(notice), 0.0)
     assert isinstance(write, Create)
     assert write.document["regarding"] == {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"}

@@ -9,10 +9,13 @@ import pytest
 from phalanx.dialects.following import Subject
 from phalanx.engine.lifecycle import State
 from phalanx.engine.views import GroupView, View
-from phalanx.kube.reporter import Reporter, Settings
+from phalanx.kube import status
+from phalanx.kube.pending import Pending
+from phalanx.kube.reporter import Lane, Reporter, Settings
 from phalanx.model.effects import Notice, Report, Topic
 from phalanx.model.problems import Problem
 from phalanx.model.reasons import WayOut
+from phalanx.wire.discovery import Served
 from phalanx.wire.errors import Refused, Unanswered
 from phalanx.wire.resources import JOBS, PODS, Resource
 from tests.engine.stage import Stage, gang
@@ -31,6 +34,7 @@ from tests.kube_room.kinds import (
     subject,
     view_of,
 )
+from tests.testing import named
 
 USUAL = Settings()
 WRONG = Problem("spec.podGroups[0].count", 0, ("1 or more",), "must be 1 or more")
@@ -264,6 +268,19 @@ def test_refused_objects_say_so_until_they_are_good() -> None:
     assert (valid["status"], valid["observedGeneration"]) == ("True", 2)
 
 
+def test_one_whose_manifest_is_wrong_while_it_runs_is_told_that_what_runs_goes_on() -> None:
+    room = Room()
+    room.start()
+    room.reporter.refuse(room.subjects["default/g"], [WRONG])
+    room.after(1.0)
+    for kind in ("Valid", "Scheduled"):
+        message = condition(room.gang(), kind)["message"]
+        assert message == f"{WRONG}; what runs goes on as before, as the last valid manifest asked"
+    assert "what runs goes on as before" in next(
+        one["note"] for one in room.server.events if one["reason"] == "Invalid"
+    )
+
+
 def test_what_was_wrong_for_a_moment_is_not_told() -> None:  # W-033: a Gang may come just after its pods
     room = Room()
     about = subject(TOPOLOGIES, "t")
@@ -297,6 +314,83 @@ def test_a_refused_object_that_was_deleted_is_not_kept() -> None:
     room.reporter.gone(about.key)
     room.after(1.0)
     assert room.server.writes("Topology") == 0
+
+
+def test_a_server_that_refuses_all_statuses_is_told_of_once_in_a_while() -> None:
+    room = Room()
+    room.server.fail = [Refused(403, "Forbidden", "may not patch") for _ in range(50)]
+    for number in range(50):
+        room.server.put(TOPOLOGIES, f"t{number}")
+        room.reporter.refuse(subject(TOPOLOGIES, f"t{number}"), [WRONG])
+    room.reporter._lanes[Lane.EVENTS] = Pending()
+    room.after(1.0)
+    assert room.reporter.counts.failed == 50
+    assert room.told == ["status of Topology t0: 403 Forbidden: may not patch"]
+    room.server.fail = [Refused(403, "Forbidden", "may not patch")]
+    room.reporter.refuse(subject(TOPOLOGIES, "t7"), [WRONG, WRONG])
+    room.reporter._lanes[Lane.EVENTS] = Pending()
+    room.after(15.0)
+    assert room.told[1:] == ["status of Topology t7: 403 Forbidden: may not patch (and 49 more like it before)"]
+
+
+def test_a_status_that_cannot_be_made_stays_with_its_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    room, tripped = Room(), list[str]()
+    room.reporter._tripped = lambda about, mishap: tripped.append(f"{about}: {mishap.line}")
+    real = status.invalid_status
+
+    def trip(kind: str, problems: Any, *rest: Any) -> Any:
+        if problems == ():
+            raise ValueError("not reached")
+        if len(problems) == 2:
+            raise KeyError("planted")
+        return real(kind, problems, *rest)
+
+    monkeypatch.setattr(status, "invalid_status", trip)
+    for name, problems in (("bad", [WRONG, WRONG]), ("good", [WRONG])):
+        room.server.put(TOPOLOGIES, name)
+        room.reporter.refuse(subject(TOPOLOGIES, name), problems)
+    room.after(1.0)
+    assert tripped == ["status of Topology bad: KeyError: 'planted'"]
+    assert condition(room.server.status("Topology", "good"), "Valid")["status"] == "False"
+
+
+@pytest.mark.parametrize("when", ["before", "while it is read", "while it is written"])
+def test_a_write_that_waits_while_its_kind_goes_ends_nothing(when: str) -> None:
+    """The definition is deleted, and all objects with it."""
+    room, about, served = Room(), subject(TOPOLOGIES, "t"), [SERVED]
+    room.server.put(TOPOLOGIES, "t")
+    room.reporter._served = lambda: served[0]
+
+    def go() -> None:
+        served[0] = Served(tuple(one for one in SERVED.resources if one != TOPOLOGIES), {})
+        room.server.objects.clear()
+        room.reporter.gone(about.key)
+
+    real_get, real_begin = room.server.get, room.server._begin
+
+    async def get(*given: Any) -> Any:
+        found = await real_get(*given)
+        go()
+        return found
+
+    async def begin(verb: str, *given: Any) -> None:
+        await real_begin(verb, *given)
+        if verb == "status":
+            go()
+
+    if when == "while it is read":
+        room.server.get = get  # type: ignore[method-assign]
+    elif when == "while it is written":
+        room.server._begin = begin  # type: ignore[method-assign]
+    room.reporter.refuse(about, [WRONG])
+    if when == "before":
+        served[0] = Served((), {})
+    tripped: list[str] = []
+    room.reporter._tripped = lambda what, mishap: tripped.append(mishap.trace)
+    room.after(1.0)
+    room.after(10.0)
+    assert tripped == [] and room.server.status is not None
+    assert when == "before" or room.reporter._ledger.entries == {}
 
 
 # -- kinds of others ---------------------------------------------------------------------------------------------
@@ -416,7 +510,7 @@ def test_an_event_that_a_predecessor_wrote_is_no_failure() -> None:
 @pytest.mark.parametrize("error", [Unanswered("no answer"), Refused(503, "ServiceUnavailable")])
 def test_an_event_that_could_not_be_told_is_told_later(error: Exception) -> None:
     room = Room()
-    room.reporter.notice(Notice("Node/n1", Topic.FOREIGN_PODS, ("default/p",)))
+    room.reporter.notice(Notice(named.node("n1"), Topic.FOREIGN_PODS, ("default/p",)))
     room.server.fail = [error]  # type: ignore[list-item]
     room.after(1.0)
     assert (room.server.events, room.reporter.counts.failed) == ([], 1)
@@ -426,7 +520,7 @@ def test_an_event_that_could_not_be_told_is_told_later(error: Exception) -> None
 
 def test_an_event_that_is_not_allowed_is_not_tried_again() -> None:
     room = Room()
-    room.reporter.notice(Notice("Node/n1", Topic.FOREIGN_PODS, ("default/p",)))
+    room.reporter.notice(Notice(named.node("n1"), Topic.FOREIGN_PODS, ("default/p",)))
     room.server.fail = [Refused(403, "Forbidden")]
     room.after(1.0)
     assert (room.after(600.0), room.server.events, len(room.told)) == (None, [], 1)
@@ -446,7 +540,7 @@ def test_a_status_is_not_written_twice_at_once() -> None:
 def test_without_events_none_are_written() -> None:
     room = Room(settings=Settings(events=False))
     room.submit()
-    room.reporter.notice(Notice("Node/n1", Topic.FOREIGN_PODS, ("default/p",)))
+    room.reporter.notice(Notice(named.node("n1"), Topic.FOREIGN_PODS, ("default/p",)))
     room.after(1.0)
     assert room.server.events == []
 
@@ -454,7 +548,7 @@ def test_without_events_none_are_written() -> None:
 def test_news_are_bounded() -> None:
     room = Room(settings=Settings(news_max=5))
     for i in range(20):
-        room.reporter.notice(Notice(f"Node/n{i}", Topic.FOREIGN_PODS, ("default/p",)))
+        room.reporter.notice(Notice(named.node(f"n{i}"), Topic.FOREIGN_PODS, ("default/p",)))
     room.after(1.0)
     assert (len(room.server.events), room.reporter.counts.dropped) == (5, 15)
 

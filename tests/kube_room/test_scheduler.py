@@ -5,24 +5,50 @@ import gc
 import random
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
 
 import msgspec
 import pytest
 
+from phalanx.decider import Outcome
 from phalanx.kube import scheduler as room
 from phalanx.kube.configuration import Configuration
 from phalanx.kube.metrics import Metrics
+from phalanx.kube.pulse import Pulse
 from phalanx.kube.scheduler import Scheduler
 from phalanx.kube.watching import Watching
+from phalanx.model.mistakes import Mishap
+from phalanx.model.objects import ObjectKey
 from phalanx.model.pods import PodKey
 from phalanx.wire import shapes
+from phalanx.wire.backoff import Pace
 from phalanx.wire.client import Client
+from phalanx.wire.errors import Refused
 from phalanx.wire.mirror import Mirror
-from phalanx.wire.resources import PODS
+from phalanx.wire.resources import NODES, PODS
 from tests.dialects.following.living import job, node, pod
+from tests.kube_room.kinds import SERVED
 
 Doc = dict[str, Any]
+
+
+class InStep:
+    """A mirror that misses nothing, of nothing."""
+
+    store: ClassVar[dict[Any, Any]] = {}
+
+    @property
+    def heard_until(self) -> float:
+        return time.monotonic()
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+
+@dataclass
+class Late:
+    heard_until: float
 
 
 class Watched:
@@ -31,7 +57,8 @@ class Watched:
     def __init__(self) -> None:
         self.came, self.died = asyncio.Event(), asyncio.Event()
         self.stopped = False
-        self.mirrors: dict[Any, Any] = {}
+        self.mirrors: dict[Any, Any] = {one: InStep() for one in (NODES, PODS)}
+        self.served: Any = None
 
     async def start(self) -> None:
         await self.came.wait()
@@ -54,29 +81,38 @@ class Room:
         self.problems: list[str] = []
         self.heard: list[str] = []
         self.beats = 0
+        self.tripped: list[tuple[str, str]] = []
+        self.stop_when_tripped: asyncio.Event | None = None
         self.scheduler = Scheduler(
             cast("Client", server),
             Configuration(),
             Metrics("1", lambda: (), time.monotonic),
-            thought=lambda thought: self.heard.append("thought"),
+            stepped=lambda outcome: self.heard.append("stepped"),
             problem=self.problems.append,
             beat=self.beat,
             following=lambda: self.heard.append("following"),
+            mistake=self.trip,
         )
         self.now = time.time()
 
     def beat(self) -> None:
         self.beats += 1
 
+    def trip(self, about: str, mishap: Mishap) -> None:
+        self.tripped.append((about, mishap.line))
+        if self.stop_when_tripped is not None:
+            self.stop_when_tripped.set()
+
     def watched(self) -> Watched:
         one = Watched()
         self.scheduler.watching = cast("Watching", one)
+        self.scheduler.pulse = cast("Pulse", InStep())
         return one
 
-    def tell(self, *told: Doc | tuple[str, str, str, str]) -> None:
+    def tell(self, *told: Doc | ObjectKey) -> None:
         """One step about these: objects as they are now, and the names of those that went."""
         for one in told:
-            if isinstance(one, tuple):
+            if isinstance(one, ObjectKey):
                 self.scheduler._changed(one, None)
             else:
                 self.scheduler._changed(key_of(one), lambda one=one: one)
@@ -86,7 +122,7 @@ class Room:
         loop = self.scheduler.loop
         changes, loop._changes = loop._changes, {}
         self.now += 2
-        self.scheduler._done(self.scheduler.mind.think(changes, [], self.now, 0.0))
+        self.scheduler._done(self.scheduler.decider.step(changes.items(), [], self.now, 0.0))
 
     def written(self) -> set[Any]:
         """The objects whose status is to be written, which then it is not."""
@@ -94,9 +130,9 @@ class Room:
         return {key for lane in lanes for key in iter(lambda lane=lane: lane.pop(float("inf")), None)}
 
 
-def key_of(doc: Doc) -> tuple[str, str, str, str]:
+def key_of(doc: Doc) -> ObjectKey:
     group = doc["apiVersion"].rpartition("/")[0]
-    return group, doc["kind"], doc["metadata"].get("namespace", "default"), doc["metadata"]["name"]
+    return ObjectKey(group, doc["kind"], doc["metadata"].get("namespace", "default"), doc["metadata"]["name"])
 
 
 def gang(name: str, count: int, uid: str = "uid-gang") -> Doc:
@@ -138,7 +174,7 @@ def test_it_follows_once_the_first_picture_was_thought_about() -> None:
         one = Room()
         one.tell(node("n1"))
         one.tell(node("n2"))
-        assert one.heard == ["thought", "following", "thought"]
+        assert one.heard == ["stepped", "following", "stepped"]
 
     in_loop(run)
 
@@ -181,6 +217,20 @@ def test_it_is_alive_while_the_first_picture_comes_in(monkeypatch: pytest.Monkey
     in_loop(run)
 
 
+def test_time_in_which_pods_or_nodes_are_not_heard_is_counted_and_nothing_is_decided_in_it() -> None:
+    async def run() -> None:
+        one = Room()
+        watched = one.watched()
+        pods = watched.mirrors[PODS] = Late(time.monotonic() - 100.0)
+        now = time.time()
+        assert one.scheduler._heard(now).is_deaf
+        pods.heard_until = time.monotonic()
+        assert one.scheduler._heard(now).unheard == pytest.approx(100.0, abs=5.0)
+        assert "phalanx_unheard_seconds_total 1" in one.scheduler._metrics.text().decode()
+
+    in_loop(run)
+
+
 # -- the end -----------------------------------------------------------------------------------------------------
 
 
@@ -219,19 +269,83 @@ def test_what_does_not_end_in_time_is_named_and_the_rest_is_still_told(monkeypat
     in_loop(run)
 
 
-def test_an_effect_that_nobody_thought_of_ends_it() -> None:
+def test_an_effect_that_nobody_thought_of_is_told_and_ends_nothing() -> None:
     class Broken:
         async def create(self, *_: Any, subresource: str = "", **__: Any) -> None:
             if subresource == "binding":
                 raise ValueError("we are wrong")
 
     async def run() -> None:
-        one = Room(Broken())
+        one, stop = Room(Broken()), asyncio.Event()
+        one.stop_when_tripped = stop
         one.watched().came.set()
         for doc in (node("n1"), pod("a")):
             one.scheduler._changed(key_of(doc), lambda doc=doc: doc)  # type: ignore[misc]
-        with pytest.raises(ValueError, match="we are wrong"):
-            await one.scheduler.run(asyncio.Event())
+        await one.scheduler.run(stop)
+        assert one.tripped == [("Bind of gang default/a", "ValueError: we are wrong")]
+
+    in_loop(run)
+
+
+@pytest.mark.parametrize("count", [0, 2], ids=["refused", "waits"])
+def test_what_is_said_of_a_gang_that_was_deleted_during_the_step_is_not_kept(count: int) -> None:
+    async def run() -> None:
+        one = Room()
+        one.watched()
+        doc = gang("g", count)
+        one.scheduler._changed(key_of(doc), lambda: doc)
+        changes, one.scheduler.loop._changes = one.scheduler.loop._changes, {}
+        outcome = one.scheduler.decider.step(changes.items(), [], one.now, 0.0)
+        one.scheduler._changed(key_of(doc), None)
+        one.scheduler._done(outcome)
+        assert one.scheduler.reporter._ledger.entries == {} and one.written() == set()
+        one.step()
+        again = gang("g", count, uid="second")
+        one.tell(again)
+        assert [entry.uid for entry in one.scheduler.reporter._ledger.entries.values()] == ["second"]
+        assert one.written() == {key_of(doc)}
+
+    in_loop(run)
+
+
+def test_a_step_that_fails_is_thought_anew_and_what_went_meanwhile_is_not_spoken_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("phalanx.kube.anew.PACE", Pace(first_seconds=0.001, most_seconds=0.001))
+
+    class Quiet:
+        async def create(self, *_: Any, **__: Any) -> None: ...
+
+        async def get(self, *_: Any, **__: Any) -> Doc:
+            raise Refused(404)
+
+    async def run() -> None:
+        one, stop = Room(Quiet()), asyncio.Event()
+        watched = one.watched()
+        watched.came.set()
+        watched.served = SERVED
+        docs = {key_of(doc): doc for doc in (node("n1"), gang("left", 9), gang("stays", 9))}
+        watched.everything = lambda: [(key, lambda doc=doc: doc) for key, doc in docs.items()]  # type: ignore[attr-defined]
+        for key, doc in docs.items():
+            one.scheduler._changed(key, lambda doc=doc: doc)
+        stepped = one.scheduler._stepped
+
+        def after(outcome: Outcome) -> None:
+            stepped(outcome)
+            if outcome.is_anew:
+                stop.set()
+                return
+            assert set(one.scheduler._subjects) == {"default/left", "default/stays"}
+            docs.pop(key_of(gang("left", 9)))
+            one.scheduler.decider.engine.book.strangers.notices = lambda *_: {}["planted"]  # type: ignore[method-assign]
+            one.scheduler._changed(key_of(gang("left", 9)), None)
+
+        one.scheduler._stepped = after
+        await one.scheduler.run(stop)
+        assert set(one.scheduler._subjects) == {"default/stays"}
+        assert one.tripped == [("a step", "KeyError: 'planted'")]
+        assert any("all is thought anew" in line for line in one.problems)
+        assert b"phalanx_begun_anew_total 1.0" in one.scheduler._metrics.text()
 
     in_loop(run)
 
@@ -263,7 +377,7 @@ def hear(mirror: Mirror[Any], kind: str, doc: Doc) -> None:
 
 
 def nodes_of_pods(one: Room) -> dict[str, str]:
-    return {key.name: held.node for key, held in one.scheduler.mind.engine.book._pods.items()}
+    return {key.name: held.node for key, held in one.scheduler.decider.engine.book._pods.items()}
 
 
 def test_a_pod_that_is_seen_to_be_gone_does_not_come_back_by_an_answer_that_is_older() -> None:
@@ -300,7 +414,7 @@ def test_a_pod_is_as_the_newest_word_of_it_says_whoever_said_it() -> None:
 
 # -- objects that follow one another -----------------------------------------------------------------------------
 
-GANG = ("phalanx.dev", "Gang", "default", "t")
+GANG = ObjectKey("phalanx.dev", "Gang", "default", "t")
 
 
 def test_a_gang_deleted_and_made_anew_between_two_steps_is_told_how_it_is() -> None:
@@ -337,7 +451,7 @@ def test_a_name_that_passes_from_one_object_to_another_in_one_step_is_the_new_on
         one = Room()
         one.scheduler.writer.carry_out = lambda effects: None  # type: ignore[method-assign]
         one.tell(node("n1"), job("t", 2))
-        one.tell(("batch", "Job", "default", "t"), gang("t", 2), pod("a", labels={"phalanx.dev/gang": "t"}))
+        one.tell(ObjectKey("batch", "Job", "default", "t"), gang("t", 2), pod("a", labels={"phalanx.dev/gang": "t"}))
         assert one.scheduler._subjects["default/t"].key == GANG
         one.tell(GANG)
         assert one.scheduler._subjects == {}

@@ -10,6 +10,7 @@ from phalanx.engine.lifecycle import Cause, State
 from phalanx.engine.views import Spot, View
 from phalanx.kube import status
 from phalanx.kube.crds.models.gangstatus import CONDITION_TYPES, GangStatus
+from phalanx.model.mistakes import Mishap
 from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason, Why
 from tests.engine.stage import Stage, gang
@@ -284,3 +285,16 @@ def test_pods_that_came_late_and_have_no_place_say_why() -> None:
     assert " 1 more pod waits: " in status.sentence(view)
     assert status.pod_reason(view) == "Unschedulable"
     assert [key.name for key in view.unplaced] == ["g-2"]
+
+
+def test_a_gang_that_is_set_aside_says_that_it_is_our_mistake_and_whom_to_tell() -> None:
+    stage = Stage("b1: r1=2")
+    stage.submit(gang(count=4))
+    mishap = Mishap("KeyError: 'x'", "the traceback")
+    view = replace(view_of(stage), mishap=mishap)
+    told = status.gang_status([view], None, 1, "2026-11-16T06:43:03Z")
+    valid = next(one for one in told["conditions"] if one["type"] == "Valid")
+    assert (valid["status"], valid["reason"]) == ("False", "InternalError")
+    assert "set aside: it cannot be decided, and that is a mistake of Phalanx: KeyError: 'x'" in valid["message"]
+    assert "please report it" in valid["message"]
+    assert status.sentence(view) == valid["message"]

@@ -5,15 +5,17 @@ import random
 from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
+import msgspec
 import pytest
 
-from phalanx.dialects.neighbours import Key
 from phalanx.kube import watching as room
 from phalanx.kube.watching import Watching
+from phalanx.model.objects import ObjectKey
 from phalanx.wire import shapes
 from phalanx.wire.client import Client
 from phalanx.wire.discovery import Served
 from phalanx.wire.errors import Refused, Unreachable
+from phalanx.wire.mirror import MirrorSettings
 from phalanx.wire.resources import NODES, PODS, Resource
 
 GANGS = Resource("phalanx.dev", "v1alpha1", "gangs", "Gang")
@@ -27,12 +29,13 @@ class Server:
     def __init__(self, *served: Resource, forbidden: tuple[Resource, ...] = ()) -> None:
         self.served, self.forbidden, self.silent = list(served), forbidden, 0
         self.failing: dict[Resource, Refused] = {}
+        self.failed: tuple[str, ...] = ()
 
     async def ask(self) -> Served:
         if self.silent:
             self.silent -= 1
             raise Unreachable("no route")
-        return Served(tuple(self.served))
+        return Served(tuple(self.served), failed=self.failed)
 
     async def pages(self, resource: Resource, **_: Any) -> AsyncIterator[None]:
         if resource in self.forbidden:
@@ -48,9 +51,10 @@ class Mirror:
     dying: Resource | None = None
     late: Resource | None = None
 
-    def __init__(self, client: Any, resource: Resource, *_: Any, **__: Any) -> None:
-        self.resource, self.synced = resource, asyncio.Event()
+    def __init__(self, client: Any, resource: Resource, *_: Any, settings: MirrorSettings, **__: Any) -> None:
+        self.resource, self.synced, self.settings = resource, asyncio.Event(), settings
         self.store: dict[tuple[str, str], Any] = {}
+        self.problem = ""
 
     async def run(self) -> None:
         if self.resource != Mirror.late:
@@ -68,7 +72,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mirror, "late", None)
 
 
-Changes = list[tuple[Key, bool]]
+Changes = list[tuple[ObjectKey, bool]]
 
 
 def watching(
@@ -76,7 +80,7 @@ def watching(
 ) -> Watching:
     monkeypatch.setattr(room, "Discovery", lambda _: server)
 
-    def changed(key: Key, change: object) -> None:
+    def changed(key: ObjectKey, change: object) -> None:
         if changes is not None:
             changes.append((key, change is not None))
 
@@ -114,6 +118,17 @@ def test_every_kind_that_is_served_and_may_be_read_is_followed(monkeypatch: pyte
     assert asyncio.run(run()) == {"nodes", "pods", "gangs"}
     assert len(problems) == 1
     assert "customresourcedefinitions" in problems[0]
+
+
+def test_watches_of_pods_and_nodes_are_short_so_that_silence_is_known_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> dict[str, int | None]:
+        one = watching(Server(GANGS, forbidden=(room.CUSTOM_RESOURCE_DEFINITIONS,)), [], monkeypatch)
+        await one.start()
+        found = {of.plural: cast("Any", mirror).settings.resumed_seconds for of, mirror in one.mirrors.items()}
+        await one.stop()
+        return found
+
+    assert asyncio.run(run()) == {"nodes": 5, "pods": 5, "gangs": None}
 
 
 def test_without_pods_or_nodes_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +229,7 @@ def test_nodes_that_cannot_be_read_end_it(monkeypatch: pytest.MonkeyPatch) -> No
         asyncio.run(run())
 
 
-def test_a_kind_that_never_comes_in_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_of_workload_that_never_comes_in_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mirror, "late", GANGS)
     monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.0)
     problems: list[str] = []
@@ -227,6 +242,183 @@ def test_a_kind_that_never_comes_in_is_not_waited_for_for_ever(monkeypatch: pyte
 
     asyncio.run(run())
     assert problems == ["gangs.phalanx.dev have not come in yet; what depends on them waits"]
+
+
+# -- kinds that restrict -------------------------------------------------------------------------------------------
+
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
+PRIORITIES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
+DAEMONS = Resource("apps", "v1", "daemonsets", "DaemonSet")
+CLUSTER_QUEUES = Resource("kueue.x-k8s.io", "v1beta2", "clusterqueues", "ClusterQueue", namespaced=False)
+TOPOLOGIES = Resource("phalanx.dev", "v1alpha1", "topologies", "Topology", namespaced=False)
+RESTRICTING = (PODS, NODES, QUEUES, CLAIMS, PRIORITIES, DAEMONS, CLUSTER_QUEUES, TOPOLOGIES)
+
+
+def definition(spec: object = None, **more: object) -> shapes.Whole:
+    document = {"metadata": {"name": "queues.phalanx.dev"}, "spec": spec or {"versions": [{"served": True}]}, **more}
+    return shapes.Whole(shapes.Meta(name="queues.phalanx.dev"), msgspec.json.encode(document))
+
+
+class Beginning:
+    """A start that is under way. ``late``: a kind of which the mirror does not come in."""
+
+    def __init__(self, server: Server, monkeypatch: pytest.MonkeyPatch, late: Resource | None = None) -> None:
+        monkeypatch.setattr(Mirror, "late", late)
+        monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.0)
+        self.problems: list[str] = []
+        self.watching = watching(server, self.problems, monkeypatch)
+        self.task = asyncio.create_task(self.watching.start())
+
+    async def goes_on(self) -> bool:
+        """Whether it still waits, after so many turns that it had asked again many times."""
+        for _ in range(300):
+            await asyncio.sleep(0)
+        return not self.task.done()
+
+    async def ends(self) -> None:
+        async with asyncio.timeout(30):
+            await self.task
+        await self.watching.stop()
+
+
+@pytest.mark.parametrize("kind", RESTRICTING, ids=lambda one: one.plural)
+def test_nothing_begins_before_a_kind_that_restricts_is_in_and_it_is_said_once(
+    kind: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        one = Beginning(Server(kind), monkeypatch, late=kind)
+        assert await one.goes_on()
+        line = f"{kind.group_resource} have not come in yet: nothing is bound before they are seen"
+        assert one.problems == [line]
+        assert one.watching.lacks() == [line]
+        assert one.watching.unseen() == {kind.group_resource: "awaited"}
+        one.watching.mirrors[kind].synced.set()
+        await one.ends()
+        assert (one.watching.lacks(), one.watching.unseen()) == ([], {})
+
+    asyncio.run(run())
+
+
+def test_what_is_waited_for_is_said_again_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SAY_SECONDS", 0.0)
+
+    async def run() -> None:
+        one = Beginning(Server(QUEUES), monkeypatch, late=QUEUES)
+        assert await one.goes_on()
+        assert len(one.problems) > 2
+        one.watching.mirrors[QUEUES].synced.set()
+        await one.ends()
+
+    asyncio.run(run())
+
+
+def test_a_kind_that_restricts_and_cannot_be_read_for_now_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(QUEUES)
+    server.failing[QUEUES] = broken()
+
+    async def run() -> None:
+        one = Beginning(server, monkeypatch)
+        assert await one.goes_on()
+        assert "queues.phalanx.dev have not come in yet (500 InternalError" in one.watching.lacks()[0]
+        server.failing.clear()
+        await one.ends()
+        assert QUEUES in one.watching.mirrors
+
+    asyncio.run(run())
+
+
+def test_a_server_that_falls_silent_meanwhile_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(QUEUES)
+    server.failing[QUEUES] = broken()
+
+    async def run() -> None:
+        one = Beginning(server, monkeypatch)
+        assert await one.goes_on()
+        server.silent = 3
+        assert await one.goes_on()
+        server.failing.clear()
+        await one.ends()
+
+    asyncio.run(run())
+
+
+def test_a_kind_that_restricts_and_is_forbidden_is_said_to_be_and_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def run() -> None:
+        one = Beginning(Server(QUEUES, GANGS, forbidden=(QUEUES, GANGS)), monkeypatch)
+        await one.ends()
+        assert [line for line in one.problems if "as if there were none" in line] == [
+            "queues.phalanx.dev are not followed: 403 Forbidden: you may not; "
+            "what they restrict is not known, and pods are bound as if there were none"
+        ]
+        assert one.watching.unseen() == {"queues.phalanx.dev": "forbidden"}
+        assert one.watching.lacks() == []
+
+    asyncio.run(run())
+
+
+def test_a_kind_that_is_not_served_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        one = Beginning(Server(), monkeypatch)
+        await one.ends()
+        assert one.problems == []
+
+    asyncio.run(run())
+
+
+def test_definitions_are_waited_for_as_they_tell_what_restricts(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        one = Beginning(Server(), monkeypatch, late=room.CUSTOM_RESOURCE_DEFINITIONS)
+        assert await one.goes_on()
+        one.watching.mirrors[room.CUSTOM_RESOURCE_DEFINITIONS].synced.set()
+        await one.ends()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("what", "waits"),
+    [
+        ({}, True),
+        ({"spec": {"versions": [{"served": False}]}}, False),
+        ({"status": {"conditions": [{"type": "NamesAccepted", "status": "False"}]}}, False),
+        ({"metadata": {"name": "queues.phalanx.dev", "deletionTimestamp": "2026-11-18T10:00:00Z"}}, False),
+    ],
+    ids=["will be served", "in no version", "its names are taken", "is being deleted"],
+)
+def test_a_kind_that_restricts_and_is_defined_is_waited_for_if_it_will_be_served(
+    what: dict[str, Any], waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server()
+
+    async def run() -> None:
+        one = Beginning(server, monkeypatch, late=room.CUSTOM_RESOURCE_DEFINITIONS)
+        assert await one.goes_on()
+        definitions = one.watching.mirrors[room.CUSTOM_RESOURCE_DEFINITIONS]
+        definitions.store["", "queues.phalanx.dev"] = definition(**what)
+        definitions.synced.set()
+        assert await one.goes_on() is waits
+        if waits:
+            assert "queues.phalanx.dev are defined, and not served yet" in one.watching.lacks()[0]
+            server.served = [QUEUES]
+        await one.ends()
+
+    asyncio.run(run())
+
+
+def test_kinds_of_an_api_group_that_does_not_answer_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server()
+    server.failed = ("kueue.x-k8s.io/v1beta2", "metrics.k8s.io/v1beta1")
+
+    async def run() -> None:
+        one = Beginning(server, monkeypatch)
+        assert await one.goes_on()
+        assert set(one.watching.unseen()) >= {"clusterqueues.kueue.x-k8s.io", "resourceflavors.kueue.x-k8s.io"}
+        server.served, server.failed = [CLUSTER_QUEUES], ()
+        await one.ends()
+
+    asyncio.run(run())
 
 
 # -- kinds that come and go --------------------------------------------------------------------------------------

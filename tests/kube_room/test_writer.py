@@ -8,13 +8,19 @@ import pytest
 from phalanx.kube import writer as room
 from phalanx.kube.writer import Writer
 from phalanx.model.effects import Bind, Effect, Evict, Prepare, Resume, Suspend, Ungate
-from phalanx.model.events import Answer, BindAnswered
+from phalanx.model.events import Answer, Answered, BindAnswered, SuspendRefused
 from phalanx.model.nodes import Toleration
+from phalanx.model.objects import Incarnation, ObjectKey
 from phalanx.model.pods import PodKey
 from phalanx.wire import binding
 from phalanx.wire.client import Client
 from phalanx.wire.discovery import Served
 from phalanx.wire.errors import Refused, Unanswered
+from phalanx.wire.resources import JOBS
+from tests.testing import named
+from tests.testing.live_jobs import merged
+
+TRAIN = named.owner("train")
 
 
 def key(name: str) -> PodKey:
@@ -47,6 +53,7 @@ class Server:
         self.silenced: Exception | None = None  # what it says to whoever writes a status
         self.objects: dict[str, dict[str, Any]] = {}
         self.slow = 0.0  # seconds that a change takes
+        self.mute = False  # whether nobody answers who writes a status
         self.answering = asyncio.Event()  # while it is not set, whoever binds or says why a pod goes waits
         self.answering.set()
         self.most, self._together = 0, 0
@@ -79,10 +86,13 @@ class Server:
         await asyncio.sleep(self.slow)
         self.asked.append(f"patch {resource.plural} {name}")
         if isinstance(change, dict):
-            self.objects[name]["spec"].update(change["spec"])
+            found = merged(self.objects[name], {**change, "metadata": {**change["metadata"], "resourceVersion": "2"}})
+            self.objects[name].update(found)
 
     async def patch_status(self, resource: Any, name: str, change: Any, namespace: str = "", **_: Any) -> None:
         await self._answer()
+        if self.mute:
+            await asyncio.Event().wait()
         if self.silenced is not None:
             raise self.silenced
         (condition,) = change["status"]["conditions"]
@@ -106,7 +116,7 @@ class Witness:
 
 class Told:
     def __init__(self) -> None:
-        self.answers: list[BindAnswered] = []
+        self.answers: list[Answered] = []
         self.read: list[tuple[PodKey, bool]] = []
         self.problems: list[str] = []
 
@@ -225,7 +235,7 @@ def test_a_pod_that_is_gone_is_told_as_gone(server: Server) -> None:
 
 def test_effects_of_one_gang_keep_their_order(server: Server) -> None:
     server.objects["train"] = owner()
-    carry_out(server, Prepare("g", "Job/default/train"), Resume("g", "Job/default/train"), Bind("g", key("a"), "n1"))
+    carry_out(server, Prepare("g", TRAIN), Resume("g", TRAIN), Bind("g", key("a"), "n1"))
     writes = [asked for asked in server.asked if not asked.startswith("get")]
     assert writes == ["patch jobs train", "patch jobs train", "bind a n1 {}"]
 
@@ -234,7 +244,7 @@ def test_an_owner_is_never_let_go_without_our_gate(server: Server) -> None:
     """Putting the gate in has failed when the owner is to be let go."""
     server.objects["train"] = owner()
     server.refusals = [Unanswered("late")]
-    _, witness = carry_out(server, Prepare("g", "Job/default/train"), Resume("g", "Job/default/train"))
+    _, witness = carry_out(server, Prepare("g", TRAIN), Resume("g", TRAIN))
     assert witness.done == [("Prepare", False), ("Resume", True)]
     found = server.objects["train"]["spec"]
     assert found["suspend"] is False
@@ -244,7 +254,7 @@ def test_an_owner_is_never_let_go_without_our_gate(server: Server) -> None:
 def test_an_owner_whose_gate_cannot_be_put_in_stays_held(server: Server) -> None:
     server.objects["train"] = owner()
     server.refusals = [Unanswered("late"), Unanswered("late")]
-    _, witness = carry_out(server, Prepare("g", "Job/default/train"), Resume("g", "Job/default/train"))
+    _, witness = carry_out(server, Prepare("g", TRAIN), Resume("g", TRAIN))
     assert witness.done == [("Prepare", False), ("Resume", False)]
     assert server.objects["train"]["spec"]["suspend"] is True
 
@@ -292,13 +302,99 @@ def test_what_cannot_be_written_is_told_and_nothing_else_stops(server: Server) -
 
 
 def test_an_object_that_is_gone_needs_nothing_more(server: Server) -> None:
-    _, witness = carry_out(server, Resume("g", "Job/default/gone"))
+    _, witness = carry_out(server, Resume("g", named.owner("gone")))
     assert witness.done == [("Resume", True)]
 
 
 def test_gangs_do_not_wait_for_each_other(server: Server) -> None:
     told, _ = carry_out(server, *(Bind(f"g{i}", key(f"p{i}"), "n1") for i in range(50)))
     assert len(told.answers) == 50
+
+
+def test_a_pod_goes_where_nobody_answers_that_it_was_told_why(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.mute = True
+    monkeypatch.setattr(room, "SAYING", 0.01)
+    told, witness = carry_out(server, *evicts("a", "b"), bind_seconds=600.0)
+    assert sorted(server.asked) == ["delete a uid-a", "delete b uid-b"]
+    assert witness.done == [("Evict", True)] * 2
+    assert "DisruptionTarget" in told.problems[0] and "no answer in time" in told.problems[0]
+
+
+@pytest.mark.parametrize("error", [Unanswered("lost"), Refused(500, "InternalError", "no", {}, None)])
+def test_a_pod_goes_whatever_became_of_telling_it_why(server: Server, error: Exception) -> None:
+    server.silenced = error
+    _, witness = carry_out(server, *evicts("a"))
+    assert server.asked == ["delete a uid-a"] and witness.done == [("Evict", True)]
+
+
+# -- what makes the pods -----------------------------------------------------------------------------------------
+
+NOTE = "phalanx.dev/suspended"
+MPI = Incarnation(ObjectKey("kubeflow.org", "MPIJob", "default", "train"), "u")
+
+
+def runs(**metadata: Any) -> dict[str, Any]:
+    """A Job that makes pods."""
+    made = owner()
+    return {"metadata": {**made["metadata"], **metadata}, "spec": {**made["spec"], "suspend": False}}
+
+
+def test_a_maker_is_suspended_with_our_note_and_its_template_is_left_alone(server: Server) -> None:
+    server.objects["train"] = runs()
+    carry_out(server, Suspend("g", TRAIN, "DRAINED"))
+    found = server.objects["train"]
+    assert found["spec"] == owner()["spec"]
+    assert found["metadata"]["annotations"] == {NOTE: "for gang g: DRAINED"}
+    assert server.count("patch jobs") == 1
+
+
+def test_a_maker_that_we_suspended_is_let_go_without_a_gate(server: Server) -> None:
+    server.objects["train"] = {**owner(), "metadata": {**owner()["metadata"], "annotations": {NOTE: "for gang g: x"}}}
+    carry_out(server, Resume("g", TRAIN, gated=False))
+    assert server.objects["train"]["spec"] == runs()["spec"]
+    assert server.objects["train"]["metadata"]["annotations"] == {}
+
+
+def test_a_maker_that_its_user_suspended_is_not_let_go(server: Server) -> None:
+    server.objects["train"] = owner()
+    carry_out(server, Suspend("g", TRAIN, "DRAINED"), Resume("g", TRAIN, gated=False))
+    assert server.objects["train"] == owner() and server.count("patch") == 0
+
+
+def test_a_kind_that_is_suspended_by_its_run_policy_is_suspended_there(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Served, "find", lambda *_: JOBS)
+    server.objects["train"] = {"metadata": {"uid": "u", "resourceVersion": "1"}, "spec": {"runPolicy": {}}}
+    carry_out(server, Suspend("g", MPI, "DRAINED"))
+    assert server.objects["train"]["spec"] == {"runPolicy": {"suspend": True}}
+    carry_out(server, Resume("g", MPI, gated=False))
+    assert server.objects["train"]["spec"] == {"runPolicy": {"suspend": False}}
+
+
+def test_a_maker_that_may_not_be_suspended_is_told_so_that_its_pods_are_deleted_instead(server: Server) -> None:
+    server.objects["train"] = runs()
+    server.refusals = [Refused(403, "Forbidden", "jobs is forbidden", {}, None)]
+    told, witness = carry_out(server, Suspend("g", TRAIN, "DRAINED"))
+    assert told.answers == [SuspendRefused("g")] and witness.done == [("Suspend", False)]
+    assert "deleted instead" in told.problems[0] and "forbidden" in told.problems[0]
+
+
+def test_a_maker_of_which_nobody_knows_whether_it_was_suspended_is_asked_again_and_nothing_is_deleted(
+    server: Server,
+) -> None:
+    server.objects["train"] = runs()
+    server.refusals = [Unanswered("late")]
+    told, witness = carry_out(server, Suspend("g", TRAIN, "DRAINED"))
+    assert told.answers == [] and witness.done == [("Suspend", False)]
+
+
+def test_all_makers_of_a_gang_are_asked_once_while_the_server_is_slow(server: Server) -> None:
+    server.objects["train"], server.objects["head"] = runs(), runs()
+    both: list[Effect] = [Suspend("g", TRAIN, "DRAINED"), Suspend("g", named.owner("head"), "DRAINED")]
+    carry_out_by_steps(server, binds("a"), *[both] * 3)
+    assert server.count("patch jobs train") == server.count("patch jobs head") == 1
+    assert server.count("get") == 4, "to suspend it, and to see that no gate of ours is in its template"
 
 
 # -- a gang that leaves ------------------------------------------------------------------------------------------
@@ -326,23 +422,31 @@ def test_what_a_step_asks_for_together_is_done_in_its_order(server: Server) -> N
     ]  # fmt: skip
 
 
+def test_another_object_under_the_name_of_an_owner_is_left_alone(server: Server) -> None:
+    server.objects["train"] = owner()
+    before = named.owner("train", uid="of the one before")
+    _, witness = carry_out(server, Prepare("g", before), Resume("g", before), Suspend("g", before))
+    assert server.count("patch jobs") == 0
+    assert [done for _, done in witness.done] == [True, True, True]
+
+
 def test_an_owner_that_is_held_back_is_not_let_go_before(server: Server) -> None:
     server.objects["train"] = owner()
-    let_go: list[Effect] = [Prepare("g", "Job/default/train"), Resume("g", "Job/default/train")]
-    carry_out_by_steps(server, binds("a"), let_go, [Suspend("g", "Job/default/train")])
+    let_go: list[Effect] = [Prepare("g", TRAIN), Resume("g", TRAIN)]
+    carry_out_by_steps(server, binds("a"), let_go, [Suspend("g", TRAIN)])
     assert server.objects["train"]["spec"]["suspend"] is True
     assert server.count("patch jobs") == 0
 
 
 def test_an_owner_can_be_let_go_again_while_it_is_held_back(server: Server) -> None:
     server.objects["train"] = owner()
-    let_go: list[Effect] = [Prepare("g", "Job/default/train"), Resume("g", "Job/default/train")]
-    carry_out_by_steps(server, binds("a"), [Suspend("g", "Job/default/train")], let_go)
+    let_go: list[Effect] = [Prepare("g", TRAIN), Resume("g", TRAIN)]
+    carry_out_by_steps(server, binds("a"), [Suspend("g", TRAIN)], let_go)
     assert server.objects["train"]["spec"]["suspend"] is False
 
 
 def test_what_is_under_way_or_waits_already_is_not_queued_again(server: Server) -> None:
-    held: list[Effect] = [Suspend("g", "Job/default/train")]
+    held: list[Effect] = [Suspend("g", TRAIN)]
     _, hands = carry_out_by_steps(server, *[binds(*PODS)] * 3, *[evicts("a", "b")] * 3, *[held] * 3)
     assert server.count("bind") == 4
     assert server.count("delete") == 2
@@ -368,19 +472,43 @@ def test_a_pod_that_is_gone_when_it_is_to_leave_is_told_as_gone(server: Server) 
     assert witness.done == [("Evict", True)]
 
 
-def test_what_nobody_thought_of_ends_the_writer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(*_: Any) -> None:
-        raise ValueError("we are wrong")
+def test_what_nobody_thought_of_stays_with_one_effect(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = server.bind
+
+    async def broken(client: Client, target: binding.Target, seconds: float) -> binding.Bound:
+        if target.name == "a":
+            raise ValueError("we are wrong")
+        return await real(client, target, seconds)
 
     monkeypatch.setattr(room.binding, "bind", broken)
+    tripped: list[tuple[str, str]] = []
+    told, witness = Told(), Witness()
 
     async def run() -> int:
-        hands = hands_on(server, Told(), Witness())
-        hands.carry_out([*binds("a"), *evicts("a")])
-        with pytest.raises(ValueError, match="we are wrong"):
-            async with asyncio.timeout(30):
-                await hands.failed()
+        hands = hands_on(server, told, witness)
+        hands._tripped = lambda about, mishap: tripped.append((about, mishap.line))
+        hands.carry_out([*binds("a", "b"), *evicts("a")])
+        async with asyncio.timeout(30):
+            await hands.drained()
         return hands.under_way
 
     assert asyncio.run(run()) == 0
-    assert server.count("delete") == 0
+    assert tripped == [("Bind of gang g", "ValueError: we are wrong")]
+    assert {(one.key.name, one.answer) for one in told.answers} == {("a", Answer.UNKNOWN), ("b", Answer.BOUND)}
+    assert ("Bind", False) in witness.done and server.count("delete") == 1
+
+
+def test_an_owner_that_is_not_as_owners_are_stays_with_its_gang(server: Server) -> None:
+    server.objects["train"] = {"kind": "Job"}  # no metadata
+    tripped: list[str] = []
+
+    async def run() -> None:
+        hands = hands_on(server, Told(), Witness())
+        hands._tripped = lambda about, mishap: tripped.append(f"{about}: {mishap.line}")
+        hands.carry_out([Resume("default/g", TRAIN), *binds("b")])
+        async with asyncio.timeout(30):
+            await hands.drained()
+
+    asyncio.run(run())
+    assert tripped == ["Resume of gang default/g: KeyError: 'metadata'"]
+    assert server.count("bind") == 1

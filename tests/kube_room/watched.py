@@ -22,6 +22,7 @@ class Mirror:
     synced: Flag = field(default_factory=Flag)
     last_heard: float = 0.0
     problem: str = ""
+    unread: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import Taint, Toleration
 from phalanx.model.queues import Flavor, Queue, Queues, Quota
 from phalanx.model.request import Group
@@ -200,5 +201,5 @@ def test_giving_back_says_where_less_is_used_and_never_more_than_was_taken() -> 
     usage = Usage(NESTED)
     usage.take("a", None, {GPU: 3})
     assert usage.give("a", None, {GPU: 1}) == ("a", "mid", "top")
-    with pytest.raises(AssertionError, match="gives back 1 of"):
+    with pytest.raises(Mistake, match="gives back 1 of"):
         usage.give("a", None, {GPU: 3})

@@ -13,7 +13,7 @@ from tests.properties import families, families_groups, planting, worlds
 
 FAMILIES = tuple(families.FAMILIES)
 
-# where spread or affinity between pods meets nested groups: the solver may leave a few of these undecided
+# where spread or affinity between pods meets nested groups: what the counting tiers cannot hold all at once
 COUPLED_NESTED = frozenset(
     {"spread-nested", "topology-spread-nested", "anti-affinity-nested", "affinity-nested", "mixture"}
 )

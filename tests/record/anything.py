@@ -43,6 +43,6 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
         return st.one_of(*(st.deferred(lambda one=one: anything(one)) for one in inner))
     if issubclass(kind, Enum):
         return st.sampled_from(kind)
-    assert is_dataclass(kind)
+    assert is_dataclass(kind) or issubclass(kind, tuple)
     hints = get_type_hints(kind)
     return st.deferred(lambda: st.builds(kind, **{name: anything(hint) for name, hint in hints.items()}))

@@ -15,6 +15,7 @@ from phalanx.engine.board import Board
 from phalanx.engine.decide import decide
 from phalanx.model import sketch
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import HostPort, LabelSelector, PodTerm, RunningPod
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
@@ -97,7 +98,7 @@ def test_the_order_of_labels_does_not_show() -> None:
 
 
 def test_an_answer_to_another_question_is_not_recorded() -> None:
-    with pytest.raises(AssertionError):
+    with pytest.raises(Mistake):
         written(sketch.snapshot(DRAWING), replace(ASKED, name="other"), Policy(), decide(board(DRAWING), ASKED))
 
 

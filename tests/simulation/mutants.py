@@ -7,6 +7,7 @@ from dataclasses import replace
 from phalanx.engine.engine import Engine
 from phalanx.model.effects import Bind, Effect, Evict
 from phalanx.model.events import Event, GangGone, GangSeen, NodeSeen, PodGone, PodSeen, QueuesSeen
+from phalanx.model.mistakes import Mishap
 from phalanx.model.request import Group
 
 
@@ -25,6 +26,9 @@ class Mutant:
 
     def states(self) -> Mapping[str, str]:
         return self.engine.states()
+
+    def tripped(self) -> Mapping[str, Mishap]:
+        return self.engine.tripped()
 
     def hear(self, events: Iterable[Event]) -> Iterable[Event]:
         return events

@@ -415,7 +415,7 @@ def test_durations_are_read_with_and_without_a_unit() -> None:
     assert [soak.seconds(text) for text in ("40s", "40", "2m", "0.5h")] == [40.0, 40.0, 120.0, 1800.0]
 
 
-def test_a_soak_runs_at_least_one_world_and_says_what_it_did() -> None:
+def test_a_soak_runs_at_least_one_world_of_each_kind_and_says_what_it_did() -> None:
     said: list[str] = []
     soak.soak(1000, 0.0, said.append)
-    assert said[-1].startswith("soak: 1 worlds from seed 1000,")
+    assert said[-1].startswith("soak: 2 worlds from seed 1000,")

@@ -2,13 +2,15 @@
 
 import gc
 import random
+import ssl
 from pathlib import Path
 
 import pytest
+import trustme
 
 from phalanx.wire import garbage
 from phalanx.wire.backoff import Backoff, Pace
-from phalanx.wire.credentials import CredentialFailed, TokenFile
+from phalanx.wire.credentials import AuthorityFile, CredentialFailed, TokenFile
 from tests.wire.loopback import run
 
 
@@ -41,6 +43,30 @@ def test_a_token_file_that_is_gone_or_empty_is_told(tmp_path: Path, text: str | 
 
     with pytest.raises(CredentialFailed, match="token"):
         run(work())
+
+
+def test_an_authority_that_is_renewed_is_trusted_without_a_restart(tmp_path: Path) -> None:
+    file, now = tmp_path / "ca.crt", [0.0]
+    first, second = trustme.CA(), trustme.CA()
+    first.cert_pem.write_to_path(file)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.load_verify_locations(file)
+    authority = AuthorityFile(tls, file, clock=lambda: now[0])
+
+    def trusted(at: float) -> set[bytes]:
+        now[0] = at
+        assert run(authority.headers()) == ()
+        return set(tls.get_ca_certs(binary_form=True))
+
+    before = trusted(0.0)
+    second.cert_pem.write_to_path(file)
+    assert trusted(59.0) == before
+    known = trusted(60.0)
+    assert len(known) == 2 and before < known
+    file.write_text("-----BEGIN CERTIFICATE-----\nhalf of")
+    assert trusted(120.0) == known
+    file.unlink()
+    assert trusted(180.0) == known
 
 
 def test_waits_double_up_to_the_longest_with_chance_in_them() -> None:

@@ -265,6 +265,28 @@ def test_a_pod_finds_its_server_and_reads_its_token_again(tmp_path: Path) -> Non
     assert seen == ["Bearer one", "Bearer two"]
 
 
+def test_a_pod_goes_on_when_the_authority_of_its_cluster_is_renewed(tmp_path: Path) -> None:
+    before, now = Authority(), Authority()
+    (tmp_path / "ca.crt").write_bytes(before.ca.cert_pem.bytes())
+    (tmp_path / "token").write_text("one")
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        return answer_of("ok")
+
+    async def work() -> None:
+        async with serving(handler, now.server) as server:
+            env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": server.rsplit(":", 1)[1]}
+            access = incluster.load(env=env, root=str(tmp_path))
+            async with Client(access) as client:
+                with pytest.raises(Unreachable, match=r"(?i)certificate"):
+                    await client.get_raw("/version")
+                (tmp_path / "ca.crt").write_bytes(now.ca.cert_pem.bytes())
+                access.credential.doubt()  # a minute later
+                await client.get_raw("/version")
+
+    run(work())
+
+
 def test_outside_a_cluster_that_is_told(tmp_path: Path) -> None:
     assert not incluster.present({})
     with pytest.raises(BadConfig, match=r"ca\.crt: is missing"):

@@ -267,6 +267,26 @@ def test_one_object_that_cannot_be_read_stops_nothing() -> None:
     assert "cannot be read" in problem.message
 
 
+def test_one_that_cannot_be_read_is_told_of_once_and_counted_until_it_can_or_is_gone() -> None:
+    def broken(name: str, version: int) -> dict[str, Any]:
+        return pod(name, version) | {"status": {"conditions": "none"}}
+
+    odd = pod("c", 9)
+    odd["metadata"]["labels"] = {"a": 5}  # who it is can be read all the same
+    watched, _ = scripted(
+        stream(
+            *START, event("ADDED", broken("b", 6)), event("MODIFIED", broken("b", 7)), event("ADDED", broken("d", 8)),
+            event("ADDED", odd), event("DELETED", odd | {"spec": 7}), event("MODIFIED", pod("b", 11)),
+            event("DELETED", broken("d", 12)), bookmark(13), then=never,
+        ),
+        quiet=at(13),
+    )  # fmt: skip
+    assert watched.versions() == {"a": "3", "b": "11"}
+    assert [problem.key for problem in watched.problems] == [("default", "b"), ("default", "d"), ("default", "c")]
+    assert watched.mirror.unread == {}
+    assert watched.mirror.counts.relists == 0
+
+
 def test_what_was_known_of_an_object_stays_when_it_can_no_longer_be_read() -> None:
     broken = pod("a", 6) | {"spec": 7}
     watched, _ = scripted(
@@ -476,3 +496,82 @@ async def _caught_up(cluster: FakeCluster, watched: Watched) -> None:
         return watched.mirror.resource_version == str(cluster.version)
 
     await until(heard)
+
+
+# ------------------------------------------------------------------------------------- until when all was heard
+
+SHORT = MirrorSettings(resumed_seconds=5)
+
+
+class Timed:
+    """A mirror of short watches on a clock that only its server moves: ``takes`` seconds for each answer.
+
+    ``known``: until when all was heard, each time it asks again; ``pauses``: how often it waited before it did.
+    """
+
+    def __init__(self, *answers: Any, how: MirrorSettings = SHORT) -> None:
+        self.now, self.pauses = 1000.0, 0
+        self.known: list[float] = []
+        self.queries: list[str] = []
+        self.problems: list[str] = []
+        self._answers = answers
+        run(self._work(how))
+
+    async def _answer(self, request: Any) -> Any:
+        self.known.append(self.mirror.heard_until)
+        self.queries.append(request.path_qs)
+        if len(self.queries) > len(self._answers):
+            return await never(request)
+        takes, answer = self._answers[len(self.queries) - 1]
+        self.now += takes
+        return await (answer(request) if callable(answer) else Script(answer)(request))
+
+    async def _pause(self, seconds: float) -> None:
+        self.pauses += 1
+        await asyncio.sleep(0)
+
+    async def _work(self, how: MirrorSettings) -> None:
+        async with talking(self._answer) as client:
+            self.mirror = Mirror(
+                client, PODS, decode_pod, lambda old, new: None, chance=random.Random(1), settings=how,
+                on_problem=lambda problem: self.problems.append(problem.message),
+                pause=self._pause, clock=lambda: self.now,
+            )  # fmt: skip
+            task = asyncio.create_task(self.mirror.run())
+            await until(lambda: len(self.queries) > len(self._answers))
+            self.known.append(self.mirror.heard_until)
+            task.cancel()
+
+
+def test_a_short_watch_that_the_server_ended_was_heard_to_its_end_and_goes_on_at_once() -> None:
+    timed = Timed((3, stream(*START, then=never)), (5, stream()), (5, stream()))
+    assert timed.known[1:] == [1000, 1008, 1013, 1013]  # of what there was at first: as it was asked for
+    assert timed.pauses == 0
+    assert ["timeoutSeconds=5&" in f"{one}&" for one in timed.queries] == [False, True, True, True]
+    assert timed.mirror.counts.restarts == 0
+
+
+def test_what_is_heard_is_known_at_once_and_never_for_longer_than_the_watch_was_to_last() -> None:
+    """Words that waited while the process was stopped are old; nobody knows what else has happened since."""
+    timed = Timed((0, stream(*START, then=never)), (2, stream(event("ADDED", pod("b", 6)), then=reset)),
+                  (600, stream(event("ADDED", pod("c", 7)))))  # fmt: skip
+    assert timed.known[1:4] == [1000, 1002, 1007]
+
+
+def test_a_server_that_hangs_or_breaks_off_tells_nothing_of_what_happened() -> None:
+    timed = Timed((0, stream(*START, then=never)), (300, stream(then=never)), (1, reset), (1, status(503)),
+                  how=MirrorSettings(idle_seconds=0.5, resumed_seconds=5))  # fmt: skip
+    assert set(timed.known[1:]) == {1000}
+    assert timed.pauses == 3
+
+
+def test_while_everything_is_read_anew_nothing_is_known_of_what_happened_meanwhile() -> None:
+    gone = stream(event("ERROR", status(410, "Expired", "too old resource version")[1]))
+    timed = Timed((0, stream(*START, then=never)), (1, gone), (60, stream(*START, then=never)), (5, stream()))
+    assert timed.known[1:] == [1000, 1000, 1001, 1066, 1066]
+
+
+def test_a_server_that_ends_short_watches_and_never_says_a_word_is_asked_for_everything() -> None:
+    """A store that was set back: the version we name is yet to come."""
+    timed = Timed((0, stream(*START, then=never)), *[(100, stream())] * 3)
+    assert ["sendInitialEvents" in one for one in timed.queries] == [True, False, False, False, True]

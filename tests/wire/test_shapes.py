@@ -56,6 +56,21 @@ def test_a_pod_gives_back_its_document() -> None:
     assert document["metadata"] == {key: value for key, value in POD["metadata"].items() if key not in left_out}
 
 
+def test_a_pod_keeps_what_its_status_says_of_the_room_it_takes() -> None:
+    container = {"name": "c", "resources": {"requests": {"cpu": "2"}}, "allocatedResources": {"cpu": "2"}}
+    room = {
+        "nominatedNodeName": "n2",
+        "containerStatuses": [container],
+        "initContainerStatuses": [{"name": "i", "allocatedResources": {"cpu": "1"}}],
+        "resources": {"requests": {"cpu": "3"}},
+        "allocatedResources": {"cpu": "3"},
+    }
+    beside = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "4"}}, "image": "x", "ready": True}
+    status = {**POD["status"], **room, "containerStatuses": [{**container, **beside}]}
+    document = shapes.decode_pod(msgspec.json.encode({**POD, "status": status}), PODS).document()
+    assert {key: value for key, value in document["status"].items() if key not in ("phase", "conditions")} == room
+
+
 def test_what_is_kept_of_a_pod_does_not_hold_the_page_it_came_in() -> None:
     page = shapes.decode_page(msgspec.json.encode({"metadata": {}, "items": [POD] * 3}))
     pod = shapes.decode_pod(page.items[0], PODS)

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phalanx.cli import applied, clusters, files, handing, placing, screen
+from phalanx.cli import applied, clusters, costly, files, getting, handing, placing, screen
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit
 from phalanx.cli.handing import Named
+from phalanx.cli.standing import Standing, Standings
 from phalanx.cluster import Cluster, Decision, Decisions, Note
-from phalanx.dialects import documents, readers
+from phalanx.dialects import documents
+from phalanx.kube import glance
 from phalanx.kube.configuration import Configuration
 
 SCHEMA = "phalanx.dev/check/v1"
@@ -19,19 +21,22 @@ SCHEMA = "phalanx.dev/check/v1"
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What there is to say about documents. ``astray``: of workloads that nobody hands to the scheduler of a cluster.
-    ``asked``: whether there are nodes that they could fit on."""
+    ``asked``: whether there are nodes that they could fit on. ``standing``: what is in the cluster already, and stands
+    otherwise than a look at it finds. ``costly``: what an eviction would end for good."""
 
     decisions: Decisions
     problems: Sequence[Note]
     astray: Mapping[Named, Note]
     warnings: Sequence[Note]
     asked: bool
+    standing: Sequence[Standing] = ()
+    costly: Sequence[tuple[str, Note]] = ()
 
 
 def run(sources: Sequence[str], output: str, there: Source, on_cluster: bool) -> int:
     """``there``: whom the documents are for; unless ``on_cluster``, what they say themselves is all there is."""
     settings = clusters.configuration(there.config)
-    look = clusters.look(there) if on_cluster else None
+    look = clusters.whole(clusters.look(there)) if on_cluster else None
     namespace = there.namespace if look is None else look.namespace
     found = _found(placing.in_namespace(files.load(sources), namespace), look, settings)
     if output == "json":
@@ -43,9 +48,9 @@ def run(sources: Sequence[str], output: str, there: Source, on_cluster: bool) ->
 
 def _found(docs: list[Any], look: Look | None, settings: Configuration) -> Findings:
     """Problems of what is in the cluster already are no findings: they are not about these documents."""
-    given = {readers.key(doc): doc.value for doc in documents.sort(docs)[0]}
+    given = {doc.key: doc.value for doc in documents.sort(docs)[0]}
     there = documents.sort(look.objects)[0] if look is not None else []
-    others = [doc for doc in there if readers.key(doc) not in given]
+    others = [doc for doc in there if doc.key not in given]
     objects = [doc.value for doc in others]
     cluster = Cluster.from_manifests([*objects, *docs])
     decisions = cluster.place(docs)
@@ -53,12 +58,22 @@ def _found(docs: list[Any], look: Look | None, settings: Configuration) -> Findi
     if look is not None:
         decisions = applied.agreed(decisions, applied.seen(objects, given.values(), look.now, settings))
         astray = handing.missed(_valid(decisions), docs, objects, settings.marks())
-    foreign = {doc.title for doc in others}
+    foreign = {doc.key for doc in others}
     problems, warnings = (
-        [note for note in notes if note.path.partition(":")[0] not in foreign]
+        [note for note in notes if note.about not in foreign]
         for notes in (placing.own_problems(cluster, decisions), (*cluster.warnings, *decisions.warnings))
     )
-    return Findings(decisions, problems, astray, warnings, bool(cluster.snapshot.nodes))
+    standing = _standing(decisions, look, settings) if look is not None else []
+    costs = costly.found(given.values(), settings) if look is None else []
+    return Findings(decisions, problems, astray, warnings, bool(cluster.snapshot.nodes), standing, costs)
+
+
+def _standing(decisions: Decisions, look: Look, settings: Configuration) -> list[Standing]:
+    """Those that are in the cluster already, and of which its scheduler says otherwise than is found."""
+    seen = glance.at(look.objects, look.now, settings.marks(), settings.policy(), settings.settings())
+    named, stands = set(_valid(decisions)), Standings(seen, look)
+    asked = [one for one in seen.gangs() if (one.request.kind, one.request.namespace, one.request.name) in named]
+    return [one for one in (stands.of(seen.view(gang)) for gang in asked) if one.differs]
 
 
 def _valid(decisions: Decisions) -> list[Named]:
@@ -69,7 +84,8 @@ def _valid(decisions: Decisions) -> list[Named]:
 def _exit_code(found: Findings) -> Exit:
     """As for ``place``; without nodes nobody asked whether it fits, so nothing waits."""
     code = placing.exit_code(found.decisions, found.problems)
-    return Exit.PLACED if code == Exit.WAITING and not found.asked else code
+    own = Exit.PLACED if code == Exit.WAITING and not found.asked else code
+    return max(own, getting.differing_code(found.standing))
 
 
 # -- what there is to say ----------------------------------------------------------------------------------------
@@ -83,11 +99,18 @@ def _wrong(found: Findings) -> list[tuple[str, Note]]:
 
 def _ignored(found: Findings) -> list[tuple[str, Note]]:
     of_workloads = dict.fromkeys((_whole(one), note) for one in found.decisions for note in one.warnings)
-    return [*(("", note) for note in found.warnings), *of_workloads]
+    return [*(("", note) for note in found.warnings), *dict.fromkeys((*of_workloads, *found.costly))]
 
 
 def _astray(found: Findings) -> list[tuple[str, Note]]:
-    return [(f"{kind} {namespace}/{name}", note) for (kind, namespace, name), note in found.astray.items()]
+    """What keeps workloads from starting though they fit: nobody hands them over, or the scheduler says otherwise."""
+    astray = [(f"{kind} {namespace}/{name}", note) for (kind, namespace, name), note in found.astray.items()]
+    held = [(f"{one.view.kind} {one.view.id}", Note("status", None, (), _held(one))) for one in found.standing]
+    return [*astray, *held]
+
+
+def _held(one: Standing) -> str:
+    return f"as it is in the cluster now, {one.difference}"
 
 
 def _title(decision: Decision) -> str:
@@ -112,8 +135,8 @@ def _show(found: Findings) -> None:
     wrong, ignored = _wrong(found), _ignored(found)
     _section("PROBLEMS", [line for title, note in wrong for line in _problem(title, note)] or ["none"])
     _section("FITS NOW", _answers(found))
-    if found.astray:
-        _section("WARNINGS", [f"{title}: {note.message}" for title, note in _astray(found)])
+    if warned := _astray(found):
+        _section("WARNINGS", [f"{title}: {note.message}" for title, note in warned])
     if ignored:
         _section("NOTED OR IGNORED", [_said(title, note) for title, note in ignored])
 

@@ -1,12 +1,13 @@
 """Where objects come from: files, or a cluster that is only ever read.
 
 One look has all objects, the moment they are of, and the namespace that people mean when they name none. From a cluster
-every kind that the scheduler follows is listed once; what the role does not allow is passed over, and said.
+every kind that the scheduler follows is listed once, and the events that a scheduler told; what the role does not allow
+is passed over, and said. Who may list one namespace and no other sees that one.
 """
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from phalanx.dialects.following import times
 if TYPE_CHECKING:  # the client is slow to import, and most commands speak to nobody
     from phalanx.kube.configuration import Configuration
     from phalanx.wire.access import Access
+    from phalanx.wire.client import Client
+    from phalanx.wire.resources import Resource
 
 Document = dict[str, Any]
 SAVED_AT = "phalanx.dev/saved-at"  # of a list of objects: when it was read from its cluster
@@ -37,11 +40,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """``now``: the moment of these objects. ``namespace``: whose workloads are meant; None: those of all."""
+    """``now``: the moment of these objects. ``namespace``: whose workloads are meant; None: those of all. ``events``:
+    what a scheduler told of them. ``unseen``: what may not be looked at, without which nothing can be decided anew."""
 
     objects: list[Document]
     now: float
     namespace: str | None = None
+    events: Sequence[Document] = ()
+    unseen: str = ""
 
     def shows(self, namespace: str) -> bool:
         """Whether workloads of a namespace are meant."""
@@ -57,7 +63,20 @@ def look(source: Source) -> Look:
     docs = placing.in_namespace(files.load(source.files), source.namespace)
     moments = [at for at in map(saved_at, docs) if at is not None]
     shown = None if source.everywhere else source.namespace
-    return Look(opened(docs), max(moments, default=time.time()), shown)
+    found = opened(docs)
+    events = [one for one in found if _is_event(one)]
+    return Look([one for one in found if not _is_event(one)], max(moments, default=time.time()), shown, events)
+
+
+def _is_event(doc: Document) -> bool:
+    return doc.get("kind") == "Event" and str(doc.get("apiVersion")).startswith("events.k8s.io/")
+
+
+def whole(look: Look) -> Look:
+    """The look, where all of the cluster may be seen; Failed where not, for what asks for it makes no sense then."""
+    if look.unseen:
+        raise Failed(f"not allowed: {look.unseen} may not be listed with this account")
+    return look
 
 
 def opened(docs: Sequence[Any]) -> list[Document]:
@@ -96,10 +115,9 @@ def _from_cluster(source: Source) -> Look:
 
     reach = access(source.kubeconfig, source.context, ", or files with -f")
     try:
-        found = asyncio.run(_read(reach))
+        return asyncio.run(_read(reach, None if source.everywhere else source.namespace or reach.namespace))
     except WireError as error:
         raise _failed(reach, error) from None
-    return Look(found, time.time(), None if source.everywhere else source.namespace or reach.namespace)
 
 
 def access(path: str, context: str, instead: str = "") -> "Access":
@@ -128,29 +146,76 @@ def _failed(access: "Access", error: Exception) -> Failed:
     return Failed(f"{access.server}: {error}")
 
 
-async def _read(access: "Access") -> list[Document]:
+async def _read(access: "Access", namespace: str | None) -> Look:
+    """``namespace`` None: of all. Where not all may be listed, that one alone is looked at."""
     from phalanx.kube import kinds
     from phalanx.wire.client import Client
     from phalanx.wire.discovery import Discovery
-    from phalanx.wire.resources import CUSTOM_RESOURCE_DEFINITIONS
+    from phalanx.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, EVENTS, PODS
 
     async with Client(access) as client:
         served = await Discovery(client).ask()
-        wanted = [one for one in kinds.followed(served) if one != CUSTOM_RESOURCE_DEFINITIONS]
-        asked = (client.list(one) for one in wanted)
+        wanted = [one for one in kinds.followed(served) if one != CUSTOM_RESOURCE_DEFINITIONS] + [EVENTS]
+        asked = (_listed(client, one, namespace) for one in wanted)
         found = await asyncio.gather(*asked, return_exceptions=True)  # all are waited for: no connection is left behind
-    listed: list[Document] = []
-    passed_over: list[str] = []
+    listed: dict[Resource, Listed] = {}
     for resource, answer in zip(wanted, found, strict=True):
-        if not isinstance(answer, BaseException):
-            listed += answer.items
-        elif resource in kinds.NEEDED or not _is_out_of_reach(answer):
-            raise answer  # without nodes and pods nothing can be said
-        else:
-            passed_over.append(resource.group_resource)
+        if isinstance(answer, BaseException):
+            raise answer
+        listed[resource] = answer
+    passed_over = [one.group_resource for one, answer in listed.items() if answer.objects is None]
+    if listed[PODS].objects is None:  # without pods nothing can be said
+        raise listed[PODS].refused or Failed("pods may not be listed")
     if passed_over:  # one line, and only where there is something else to say
         screen.say_warning(f"passed over, for they may not be listed or are gone: {', '.join(passed_over)}")
-    return sorted(listed, key=order)
+    unseen = _unseen(listed)
+    events = listed.pop(EVENTS).objects or []
+    objects = [one for answer in listed.values() for one in answer.objects or ()]
+    return Look(sorted(objects, key=order), time.time(), namespace, events, unseen)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """``objects`` None: none may be seen. ``refused``: why not all of them may."""
+
+    objects: Sequence[Document] | None
+    refused: Exception | None = None
+
+
+async def _listed(client: "Client", resource: "Resource", namespace: str | None) -> Listed:
+    """All objects of a kind; those of a namespace, where no others may be seen."""
+    from phalanx.kube.notices import CONTROLLER
+    from phalanx.wire.errors import WireError
+    from phalanx.wire.resources import EVENTS
+
+    by_us = f"reportingController={CONTROLLER}" if resource == EVENTS else ""
+    try:
+        return Listed((await client.list(resource, field_selector=by_us)).items)
+    except WireError as error:
+        if not _is_out_of_reach(error):
+            raise
+        refused = error
+    if not resource.namespaced or namespace is None:
+        return Listed(None, refused)
+    try:
+        return Listed((await client.list(resource, namespace, field_selector=by_us)).items, refused)
+    except WireError as error:
+        if not _is_out_of_reach(error):
+            raise
+        return Listed(None, refused)
+
+
+def _unseen(listed: "Mapping[Resource, Listed]") -> str:
+    """What may not be looked at of all that must be known to decide anything: nodes, everybody's pods, our own kinds
+    that are for all. Empty: everything may."""
+    from phalanx.kube import kinds
+
+    needed = [one for one in listed if one in kinds.NEEDED or (one.group == "phalanx.dev" and not one.namespaced)]
+    found = [one.group_resource for one in needed if listed[one].objects is None]
+    others = [
+        f"{one.plural} of other namespaces" for one in needed if listed[one].objects is not None and listed[one].refused
+    ]
+    return ", ".join([*found, *others])
 
 
 def _is_out_of_reach(answer: BaseException) -> bool:

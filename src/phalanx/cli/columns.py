@@ -1,10 +1,12 @@
 """Rows as a table that fits the screen: columns that may give way do, in order, and each keeps the end of its cells."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from rich.text import Text
 
 from phalanx.cli.screen import clean
+from phalanx.explain import text
 
 GAP = 2
 SECONDS = ((86400 * 365, "y"), (86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
@@ -46,3 +48,10 @@ def age(since: float, now: float) -> str:
         return "-"
     left = max(int(now - since), 0)
     return next((f"{left // size}{unit}" for size, unit in SECONDS if left >= size), "0s")
+
+
+def labelled(label: str, line: str) -> list[str]:
+    """A line in its column, with the label before it."""
+    indent = " " * text.LABEL
+    found = wrap(line, text.WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+    return [label.ljust(text.LABEL) + found[0][text.LABEL :], *found[1:]]

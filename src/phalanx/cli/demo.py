@@ -6,6 +6,7 @@ from typing import Any
 from phalanx.cli import drawing, screen, simulating, tree, yamltext
 from phalanx.cli.errors import Exit
 from phalanx.cluster import Cluster, Decision
+from phalanx.model.mistakes import Mistake
 from phalanx.sim import generate, worlds
 from phalanx.sim.simulate import simulate
 from phalanx.sim.traces.asking import Asking
@@ -87,4 +88,5 @@ def _simulated() -> None:
 
 
 def _expect(decision: Decision, status: str) -> None:
-    assert decision.status == status, f"the demo expects {decision.id} to be {status}: {decision.message}"
+    if decision.status != status:
+        raise Mistake(f"the demo expects {decision.id} to be {status}: {decision.message}")

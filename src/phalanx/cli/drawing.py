@@ -6,13 +6,15 @@ from typing import Any
 
 from rich.text import Text
 
-from phalanx.cli import clusters, explaining, missing, naming, placing, screen, telling, tree
+from phalanx.cli import clusters, explaining, getting, missing, naming, placing, screen, telling, tree
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.standing import Standings
 from phalanx.cluster import Cluster, Decision, Decisions
 from phalanx.engine.gangs import Gang
 from phalanx.kube.glance import Glance, is_manifest
 from phalanx.model import resources
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import RunningPod
 from phalanx.model.problems import Problem
 from phalanx.model.topology import Tree
@@ -28,7 +30,7 @@ class Wish:
 
 
 def run(source: Source, gang: str | None, wish: Wish) -> int:
-    look = clusters.look(source)
+    look = clusters.whole(clusters.look(source))
     docs = look.objects
     cluster = Cluster.from_manifests(docs)
     for note in cluster.problems:
@@ -89,13 +91,13 @@ def _draw_named(look: Look, seen: Glance, cluster: Cluster, name: str, wish: Wis
     that is none itself, or what is wrong and can only be explained; else pods that run without anything that describes
     them. None: nobody goes by it."""
     if living := _living(look, seen, name):
-        return _draw_living(look, living, wish)
+        return _draw_living(look, seen, living, wish)
     if given := _given(look, cluster, name):
         return _draw_given(cluster, given, wish)
     told = telling.told(look, seen, name)
     if kin := [(seen.engine.book.gangs[one.view.id], one) for one in told if one.via and one.view is not None]:
         screen.out().print(screen.styled(f"{kin[0][1].via}."))
-        return _draw_living(look, [(gang, Decision(one.decision, one.ways_out)) for gang, one in kin], wish)
+        return _draw_living(look, seen, [(gang, Decision(one.decision, one.ways_out)) for gang, one in kin], wish)
     if told:
         return explaining.show(told)
     if running := _running(look, cluster, name):
@@ -123,8 +125,11 @@ def _running(look: Look, cluster: Cluster, name: str) -> list[RunningPod]:
     return here or [pod for pod in cluster.snapshot.pods if pod.gang == name]
 
 
-def _draw_living(look: Look, living: Sequence[tuple[Gang, Decision]], wish: Wish) -> int:
-    """Each where it is, or will be, in the cluster as it would be without it."""
+def _draw_living(look: Look, seen: Glance, living: Sequence[tuple[Gang, Decision]], wish: Wish) -> int:
+    """Each where it is, or would be, in the cluster as it would be without it. That it is not there, as the scheduler
+    says, is said."""
+    stands = Standings(seen, look)
+    standing = [stands.of(seen.view(gang)) for gang, _ in living]
     for number, (gang, decision) in enumerate(living):
         if number:
             screen.out().print()
@@ -134,7 +139,9 @@ def _draw_living(look: Look, living: Sequence[tuple[Gang, Decision]], wish: Wish
             draw_placed(Cluster.from_manifests(others), decision, wish.resource)
         else:
             screen.out().print(screen.styled(decision.explain()))
-    return placing.exit_code(Decisions(decision for _, decision in living))
+    getting.tell_differences(standing)
+    found = placing.exit_code(Decisions(decision for _, decision in living))
+    return max(found, getting.differing_code(standing))
 
 
 def _named(doc: dict[str, Any]) -> tuple[str, str]:
@@ -159,7 +166,8 @@ def _draw_given(cluster: Cluster, chosen: Decisions, wish: Wish) -> int:
 def draw_placed(cluster: Cluster, decision: Decision, resource: str | None = None) -> None:
     """A placed workload on its topology, and what the letters mean."""
     request = decision.request
-    assert request is not None
+    if request is None:
+        raise Mistake("a decision that placed nothing is not drawn")
     chosen = resource or tree.resource_of(decision, cluster)
     drawn = tree.marks(decision, chosen)
     grown = tree.tree_of(cluster, request.topology)

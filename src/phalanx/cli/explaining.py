@@ -5,9 +5,10 @@ from textwrap import wrap
 from typing import Any
 
 from phalanx import cluster
-from phalanx.cli import clusters, missing, screen, telling, tree, written
+from phalanx.cli import clusters, columns, missing, reduced, screen, telling, tree, written
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit
+from phalanx.cli.standing import NOBODY, Standing
 from phalanx.cli.telling import Told
 from phalanx.engine.lifecycle import Cause, State
 from phalanx.engine.views import View
@@ -23,6 +24,8 @@ AHEAD = (Cause.PLACED, Cause.PLACED_AHEAD)
 def run(source: Source, name: str, output: str) -> int:
     look = clusters.look(source)
     seen = glanced(look, source)
+    if look.unseen:
+        return reduced.explain(look, seen, name, output)
     found = telling.told(look, seen, name)
     if not found:
         raise missing.failed(look, seen, name, clusters.configuration(source.config).marks())
@@ -48,14 +51,22 @@ def glanced(look: Look, source: Source) -> Glance:
     """What the scheduler would make of these objects. What is wrong with the cluster's own is said."""
     settings = clusters.configuration(source.config)
     seen = glance.at(look.objects, look.now, settings.marks(), settings.policy(), settings.settings())
-    for problem in seen.told.problems:
+    for problem in seen.told.problems if not look.unseen else ():
         screen.say_warning(str(problem))
     return seen
 
 
 def _exit_code(found: Iterable[Told]) -> Exit:
-    kinds = {type(one.decision) for one in found}
-    return Exit.INVALID if Invalid in kinds else Exit.WAITING if Waiting in kinds else Exit.PLACED
+    return max((_code(one) for one in found), default=Exit.PLACED)
+
+
+def _code(one: Told) -> Exit:
+    """What the scheduler says counts; what a look finds, where the two agree."""
+    if isinstance(one.decision, Invalid):
+        return Exit.INVALID
+    if one.standing is not None and one.standing.differs:
+        return one.standing.exit_code
+    return Exit.WAITING if isinstance(one.decision, Waiting) else Exit.PLACED
 
 
 # -- as text -----------------------------------------------------------------------------------------------------
@@ -63,40 +74,55 @@ def _exit_code(found: Iterable[Told]) -> Exit:
 
 def page(one: Told) -> str:
     """Everything worth reading about one, in at most 80 columns."""
+    stands = one.standing
     lines = text.full(one.decision, one.ways_out).split("\n")
     if one.view is not None and isinstance(one.decision, Placed):
         lines = [*_alive(one.view, lines), *_ranks(one.decision)]
     if one.ended:
-        lines = [f"{lines[0].partition(': ')[0]}: {State.FINISHED}", *_wrapped("REASON", f"{one.ended}.")]
+        lines = [f"{lines[0].partition(': ')[0]}: {State.FINISHED}", *columns.labelled("REASON", f"{one.ended}.")]
+    if one.view is not None and one.view.torn:
+        lines += columns.labelled("NOTE", status.torn(one.view))
     if one.late:
-        lines += _wrapped("WAITS", f"{one.late}.")
-    if one.said:
-        lines += _wrapped("", f"the scheduler says: {one.said}")
+        lines += columns.labelled("WAITS", f"{one.late}.")
+    if stands is not None and stands.differs:
+        lines = [*_differing(stands), *lines[1:]]
+    elif one.said:
+        lines += columns.labelled("", f"the scheduler says: {one.said}")
+    elif stands is not None and stands.is_unheard:
+        lines += columns.labelled("", NOBODY)
+    if stands is not None and stands.stale:
+        lines += columns.labelled("STALE", f"what the scheduler says: {stands.stale}")
     return "\n".join(lines)
+
+
+def _differing(stands: Standing) -> Iterator[str]:
+    """How it stands, and what a fresh look finds instead; the rest of the page is about that."""
+    yield _head(stands)
+    yield from columns.labelled("SAID", f"the scheduler says: {stands.line or stands.word}" if stands.said else NOBODY)
+    yield from columns.labelled("DIFFERS", f"{stands.fresh.rstrip('.')}{':' if stands.would_start else '.'}")
+
+
+def _head(stands: Standing) -> str:
+    title = f"{stands.view.kind} {stands.view.id}"
+    return f"{title}: not started" if stands.said is None else f"{title}: {stands.said.title}"
 
 
 def _alive(view: View, lines: list[str]) -> list[str]:
     """The page of one that has started says how far it is; of one that has ended, that it has."""
     title = f"{view.kind} {view.id}"
     if view.state is State.FINISHED:
-        return [f"{title}: {view.state}", *_wrapped("REASON", f"{view.cause}.")]
+        return [f"{title}: {view.state}", *columns.labelled("REASON", f"{view.cause}.")]
     if view.cause in AHEAD and not view.whole.bound:
         return lines
     progress = f"{view.whole.bound} of {view.whole.wanted} pods bound, {view.whole.ready} ready"
-    trouble = _wrapped("REASON", f"{view.cause}.") if view.state in TROUBLED else ()
+    trouble = columns.labelled("REASON", f"{view.cause}.") if view.state in TROUBLED else ()
     return [f"{title}: {view.state}, {progress}", *trouble, *lines[1:]]
 
 
 def _ranks(decision: Decision) -> Iterator[str]:
     ranks = document.decision(decision)["ranks"]
     for number, (group, nodes) in enumerate(sorted(ranks.items())):
-        yield from _wrapped("RANKS" if not number else "", f"{group}: {tree.runs(nodes)}")
-
-
-def _wrapped(label: str, line: str) -> list[str]:
-    indent = " " * text.LABEL
-    found = wrap(line, text.WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
-    return [label.ljust(text.LABEL) + found[0][text.LABEL :], *found[1:]]
+        yield from columns.labelled("RANKS" if not number else "", f"{group}: {tree.runs(nodes)}")
 
 
 # -- as a document -----------------------------------------------------------------------------------------------
@@ -112,6 +138,7 @@ def _as_dict(one: Told) -> dict[str, Any]:
     return {
         **found, **_message(one), "state": str(_state(one)), "queue": one.queue, "schedulerSays": one.said or None,
         "lack": None if lack is None else document.reason(lack), "via": one.via or None,
+        **(one.standing.as_dict() if one.standing is not None else {"scheduler": None, "differs": False}),
     }  # fmt: skip
 
 

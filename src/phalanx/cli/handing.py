@@ -8,7 +8,8 @@ from phalanx.dialects import documents, readers
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.following import Follower, Marks, Told, ours, ties
-from phalanx.dialects.neighbours import Key
+from phalanx.dialects.kindtable import SUSPENDED
+from phalanx.model.objects import ObjectKey
 
 Named = tuple[str, str, str]  # kind, namespace and name
 _MANY = ("Node", "Pod")  # of a cluster: they have no say in who is handed over
@@ -19,17 +20,17 @@ def missed(asked: Iterable[Named], docs: Sequence[Any], there: Iterable[Any], ma
     """Which of these workloads nobody hands to us, were the documents applied to a cluster of those objects: another
     scheduler starts their pods, whatever we think of them. Of what gathers pods that are nowhere to be seen nobody can
     tell."""
-    given = {readers.key(doc): doc for doc in documents.sort(docs)[0]}
+    given = {doc.key: doc for doc in documents.sort(docs)[0]}
     around = [one for one in there if isinstance(one, Mapping) and one.get("kind") not in _MANY]
     asked_about, applied = (_told(given.values(), around, marks, **about) for about in ({}, {"uid": "applied"}))
-    known = {subject.key[1:] for subject in applied.subjects.values()}
-    known |= {subject.key[1:] for subject, _ in asked_about.refused}  # for a reason of their own, and told of it
-    astray = {key[1:]: key for key, doc in given.items() if key[1:] not in known and not ours.has_finished(doc)}
+    known = {subject.key.address for subject in applied.subjects.values()}
+    known |= {subject.key.address for subject, _ in asked_about.refused}  # for a reason of their own, and told of it
+    astray = {key.address: key for key, doc in given.items() if key.address not in known and not ours.has_finished(doc)}
     able = {named: astray[named] for named in asked if named in astray}
     return {
         named: _note(key, given, marks)
         for named, key in able.items()
-        if key[:2] in readers.MAKERS or _pods_of(key, given)
+        if key.of_kind in readers.MAKERS or _pods_of(key, given)
     }
 
 
@@ -45,10 +46,13 @@ def _told(docs: Iterable[Document], around: Iterable[Any], marks: Marks, **about
     return follower.tell()
 
 
-def _note(key: Key, given: Mapping[Key, Document], marks: Marks) -> Note:
-    if not marks.covers(key[2]):
+def _note(key: ObjectKey, given: Mapping[ObjectKey, Document], marks: Marks) -> Note:
+    if not marks.covers(key.namespace):
         return Note(
-            "metadata.namespace", key[2], marks.namespaces, "nobody hands it to Phalanx: its namespace is not ours"
+            "metadata.namespace",
+            key.namespace,
+            marks.namespaces,
+            "nobody hands it to Phalanx: its namespace is not ours",
         )
     names = [pod.at("spec", "schedulerName").value for pod in _pods_of(key, given)]
     others = ", ".join(dict.fromkeys(str(name) for name in names if name))
@@ -61,7 +65,7 @@ def _note(key: Key, given: Mapping[Key, Document], marks: Marks) -> Note:
 
 def how(doc: Document, marks: Marks) -> str:
     """What brings a workload to us."""
-    can_wait = (doc.home, doc.kind) in ours.SUSPENDABLE
+    can_wait = doc.of_kind in SUSPENDED
     held = f"suspend: true and label {marks.queues[0]}" if can_wait else f"gate {ours.GATE} there"
     return f"schedulerName: {marks.schedulers[0]} in {_where(doc)}, or {held}"
 
@@ -74,7 +78,7 @@ def _is_pod(doc: Document) -> bool:
     return doc.kind == "Pod" and not doc.group
 
 
-def _pods_of(key: Key, given: Mapping[Key, Document]) -> list[Field]:
+def _pods_of(key: ObjectKey, given: Mapping[ObjectKey, Document]) -> list[Field]:
     """The pod or pod templates of a workload, and of those that name it as what their pods belong to."""
     found = [doc for other, doc in given.items() if other == key or key in ties.of(doc)]
     return [one for doc in found for one in ([Field.of(doc.value)] if _is_pod(doc) else ties.templates(doc.value))]

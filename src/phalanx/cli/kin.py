@@ -12,45 +12,45 @@ from dataclasses import dataclass, field
 
 from phalanx.cli import naming
 from phalanx.cli.clusters import Look
-from phalanx.dialects import documents, readers
+from phalanx.dialects import documents
 from phalanx.dialects.documents import WORKLOAD_KINDS, Document
 from phalanx.dialects.following import ties
-from phalanx.dialects.neighbours import Key
+from phalanx.model.objects import ObjectKey
 
 
 @dataclass(frozen=True, slots=True)
 class Kin:
     """All objects of a look, and who is tied to whom. What is only named by others has no document."""
 
-    docs: Mapping[Key, Document]
-    above: Mapping[Key, frozenset[Key]]
-    below: Mapping[Key, set[Key]] = field(default_factory=dict)
+    docs: Mapping[ObjectKey, Document]
+    above: Mapping[ObjectKey, frozenset[ObjectKey]]
+    below: Mapping[ObjectKey, set[ObjectKey]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, look: Look) -> "Kin":
-        docs = {readers.key(doc): doc for doc in documents.sort(look.objects)[0]}
+        docs = {doc.key: doc for doc in documents.sort(look.objects)[0]}
         above = {key: ties.of(doc) for key, doc in docs.items()}
-        below: dict[Key, set[Key]] = {}
+        below: dict[ObjectKey, set[ObjectKey]] = {}
         for key, others in above.items():
             for other in others:
                 below.setdefault(other, set()).add(key)
         return cls(docs, above, below)
 
-    def meant(self, name: str, look: Look) -> list[Key]:
+    def meant(self, name: str, look: Look) -> list[ObjectKey]:
         """The workloads that a name stands for, also those that are only named by what they made."""
         known = {*self.docs, *self.below}
-        return sorted(key for key in known if key[1] in WORKLOAD_KINDS and naming.is_meant(*key[1:], name, look))
+        return sorted(key for key in known if key.kind in WORKLOAD_KINDS and naming.is_meant(*key.address, name, look))
 
-    def belongs_to(self, key: Key) -> list[Key]:
+    def belongs_to(self, key: ObjectKey) -> list[ObjectKey]:
         """What it is part of, the nearest first, then what that is part of."""
         return _walk(key, lambda one: self.above.get(one, ()))
 
-    def holds(self, key: Key) -> list[Key]:
+    def holds(self, key: ObjectKey) -> list[ObjectKey]:
         """What is part of it or was made by it, the nearest first, then what those hold."""
         return _walk(key, lambda one: self.below.get(one, ()))
 
 
-def _walk(start: Key, steps: Callable[[Key], Iterable[Key]]) -> list[Key]:
+def _walk(start: ObjectKey, steps: Callable[[ObjectKey], Iterable[ObjectKey]]) -> list[ObjectKey]:
     found, seen = [start], {start}
     for key in found:
         next_ones = sorted(set(steps(key)) - seen)
@@ -59,6 +59,6 @@ def _walk(start: Key, steps: Callable[[Key], Iterable[Key]]) -> list[Key]:
     return found[1:]
 
 
-def title(key: Key) -> str:
+def title(key: ObjectKey) -> str:
     """``Job serving/train``"""
-    return f"{key[1]} {key[2]}/{key[3]}"
+    return f"{key.kind} {key.namespace}/{key.name}"

@@ -3,6 +3,7 @@
 from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import State
 from phalanx.explain import text, words
+from phalanx.model.reasons import WayOut
 
 
 def count(gang: Gang) -> int:
@@ -13,7 +14,9 @@ def count(gang: Gang) -> int:
     return sum(not pod.node and pod.key not in seated for pod in gang.living())
 
 
-def line(gang: Gang) -> str:
-    """``4 pods: group "main" needs ...``; empty where none is late."""
+def line(gang: Gang, ways_out: tuple[WayOut, ...] = ()) -> str:
+    """``4 pods: group "main" needs ...``, and what would help first; empty where none is late."""
     late = count(gang)
-    return f"{words.pods(late)}: {text.cause(gang.lack)}" if late and gang.lack is not None else ""
+    if not late or gang.lack is None:
+        return ""
+    return f"{words.pods(late)}: {text.held_back(gang.lack, ways_out)}".removesuffix(".")

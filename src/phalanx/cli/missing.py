@@ -28,14 +28,14 @@ def failed(look: Look, seen: Glance, name: str, marks: Marks, others: Iterable[s
 
 def _nothing(doc: Document, kin: Kin, seen: Glance, marks: Marks) -> Failed:
     """Why an object that is there is no gang of ours."""
-    key = readers.key(doc)
+    key = doc.key
     odd = [str(problem) for subject, problems in seen.told.dangling if subject.key == key for problem in problems]
     if odd:
         return Failed(f"nothing of {title(key)} is placed yet", "\n".join(odd))
     if not marks.covers(doc.namespace):
         return Failed(f"{title(key)} is not handed to phalanx: it is told to leave namespace {doc.namespace} alone")
     below = [kin.docs[one] for one in kin.holds(key) if one in kin.docs]
-    if not below and key[:2] in readers.GATHERERS:
+    if not below and key.of_kind in readers.GATHERERS:
         return Failed(f"nothing of {title(key)} is placed yet: no pod or pod template names it")
     if ours.is_marked([doc, *below], marks):
         return Failed(f"nothing of {title(key)} is to be placed: it asks for no pods")

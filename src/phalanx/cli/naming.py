@@ -1,13 +1,11 @@
 """What a name on the command line stands for: a gang, one of its pods, or an object by kind, namespace and name."""
 
 from phalanx.cli.clusters import Look
+from phalanx.dialects import kindtable
 from phalanx.engine.gangs import Gang
 from phalanx.kube.glance import Glance
 
-_SHORT = {
-    "po": "pod", "rs": "replicaset", "rc": "replicationcontroller", "deploy": "deployment", "sts": "statefulset",
-    "cj": "cronjob", "lws": "leaderworkerset", "pg": "podgroup", "cpg": "compositepodgroup", "wl": "workload",
-}  # fmt: skip
+_WORDS = {word: row.kind.lower() for row in kindtable.ROWS for word in (row.plural, *row.short)}
 
 
 def named(seen: Glance, name: str, namespace: str | None) -> list[Gang]:
@@ -45,4 +43,4 @@ def is_meant(kind: str, namespace: str, name: str, asked: str, look: Look) -> bo
 def _kind(said: str) -> str:
     """``jobs.batch`` -> ``job``, ``deploy`` -> ``deployment``"""
     plain = said.lower().partition(".")[0]
-    return _SHORT.get(plain, plain.removesuffix("s"))
+    return _WORDS.get(plain, plain)

@@ -6,10 +6,11 @@ from typing import Any
 
 from rich.text import Text
 
-from phalanx.cli import clusters, columns, explaining, getting, late, refused, screen, written
+from phalanx.cli import clusters, columns, explaining, getting, late, reduced, refused, screen, written
 from phalanx.cli.clusters import Look, Source
-from phalanx.engine.gangs import Gang
+from phalanx.cli.standing import Standing, Standings
 from phalanx.engine.lifecycle import State
+from phalanx.engine.views import View
 from phalanx.explain import text
 from phalanx.kube import status
 from phalanx.kube.glance import Glance
@@ -52,30 +53,45 @@ def run(source: Source, output: str) -> int:
     look = clusters.look(source)
     seen = explaining.glanced(look, source)
     shown = None if source.everywhere else source.namespace  # queues are everybody's: nobody is left out unasked
-    waiting = [gang for gang in in_turn(seen) if shown in (None, gang.request.namespace)]
-    wrong = [one for one in invalid(look, seen) if shown in (None, one.document["namespace"])]
+    if look.unseen:
+        return reduced.queue(look, seen, output)
+    stands = Standings(seen, look)
+    waiting = [one for one in in_turn(seen, stands) if shown in (None, one.view.namespace)]
+    wrong = [one for one in invalid(look, stands) if shown in (None, one.document["namespace"])]
     if output in ("json", "yaml"):
         written.show(_document(seen, waiting, wrong), output)
     elif output == "name":
-        for gang in waiting:
-            print(screen.clean(f"{gang.request.kind.lower()}/{gang.request.name}"))
+        for one in waiting:
+            print(screen.clean(f"{one.view.kind.lower()}/{one.view.name}"))
     else:
-        _show(seen, waiting, wrong, None if output == "wide" else screen.out().width)
-    return 0
+        width = None if output == "wide" else screen.out().width
+        _show_held(held(seen), width)
+        _show(seen, waiting, wrong, width)
+    return getting.differing_code(waiting)
 
 
-def in_turn(seen: Glance) -> list[Gang]:
-    """Everybody who waits, by queue; those in line first, in their order. Also who runs while pods of it wait."""
-    position = seen.positions()
-    waiting = [gang for gang in seen.gangs() if gang.state is State.QUEUED or late.count(gang)]
+def in_turn(seen: Glance, stands: Standings) -> list[Standing]:
+    """Everybody who waits, by queue; those in line first, in their order. Also who runs while pods of it wait, and who
+    waits as the scheduler says, or whom no scheduler has taken up."""
+    position, gangs = seen.positions(), seen.engine.book.gangs
+    every = [stands.of(seen.view(gang)) for gang in seen.gangs()]
+    waiting = [one for one in every if _waits(one) or late.count(gangs[one.view.id])]
     last = len(waiting) + 1
-    return sorted(waiting, key=lambda one: (one.request.queue, position.get(one.id, last), one.since, one.id))
+    return sorted(
+        waiting, key=lambda one: (one.view.queue, position.get(one.view.id, last), one.view.since, one.view.id)
+    )
 
 
-def invalid(look: Look, seen: Glance) -> list[Wrong]:
+def _waits(one: Standing) -> bool:
+    """Whether it waits: as the scheduler says, or as is found."""
+    return one.view.state is State.QUEUED or (one.differs and one.state in (State.QUEUED, None))
+
+
+def invalid(look: Look, stands: Standings) -> list[Wrong]:
     """Everybody who is wrong, by queue: objects that cannot be read, and gangs that cannot be placed."""
-    gangs = [seen.view(gang) for gang in seen.gangs() if gang.state is State.INVALID]
-    found = [Wrong(one.id, one.queue, one.since, getting.as_dict(one)) for one in gangs]
+    seen = stands.seen
+    gangs = [stands.of(seen.view(gang)) for gang in seen.gangs() if gang.state is State.INVALID]
+    found = [Wrong(one.view.id, one.view.queue, one.view.since, getting.as_dict(one)) for one in gangs]
     found += [Wrong(one.id, one.queue, one.since, getting.wrong_dict(one)) for one in refused.found(look, seen)]
     return sorted(found, key=lambda one: (one.queue, one.since, one.id))
 
@@ -104,16 +120,20 @@ def _of_queue(name: str, queue: Queue | None, used: dict[tuple[str | None, str],
 # -- as text -----------------------------------------------------------------------------------------------------
 
 
-def _show(seen: Glance, waiting: list[Gang], wrong: list[Wrong], width: int | None) -> None:
+def _show_held(found: Iterable[Held], width: int | None) -> None:
     console = screen.out()
-    rows = [_held_row(one) for one in held(seen)]
+    rows = [_held_row(one) for one in found]
     for line in columns.laid_out(HELD, rows, width, _HELD_GIVE_WAY) if rows else ():
         console.print(line)
     if rows:
         console.print()
+
+
+def _show(seen: Glance, waiting: list[Standing], wrong: list[Wrong], width: int | None) -> None:
+    console = screen.out()
     if waiting:
         lines = columns.laid_out(WAITING, _waiting_rows(seen, waiting), width, _WAITING_GIVE_WAY)
-        _show_with_why(lines, [why(seen, gang) for gang in waiting], width)
+        _show_with_why(lines, [why(seen, one) for one in waiting], width)
     else:
         console.print(screen.styled("nobody waits"))
     if wrong:
@@ -138,30 +158,33 @@ def _held_row(one: Held) -> tuple[str, ...]:
     return one.queue, one.flavor or "-", one.resource, resources.show(one.resource, one.used), quota
 
 
-def _waiting_rows(seen: Glance, waiting: Iterable[Gang]) -> list[tuple[str, ...]]:
+def _waiting_rows(seen: Glance, waiting: Iterable[Standing]) -> list[tuple[str, ...]]:
     position = seen.positions()
     return [
         (
-            str(position.get(gang.id, "-")),
-            gang.request.queue,
-            gang.id,
+            str(position.get(view.id, "-")),
+            view.queue,
+            view.id,
             f"{view.whole.seen}/{view.whole.wanted}",
-            columns.age(gang.since, seen.now),
-            reason or "-",
+            columns.age(view.since, seen.now),
+            one.word if one.differs else _reason(view) or "-",
         )
-        for gang in waiting
-        for view, reason in [(seen.view(gang), _reason(gang))]
+        for one in waiting
+        for view in [one.view]
     ]
 
 
-def _reason(gang: Gang) -> str | None:
+def _reason(view: View) -> str | None:
     """Of one that runs, why some of its pods do not."""
-    reason = gang.reason if gang.state is State.QUEUED else gang.lack
+    reason = view.reason if view.state is State.QUEUED else view.lack
     return None if reason is None else str(reason.type)
 
 
-def why(seen: Glance, gang: Gang) -> str:
+def why(seen: Glance, one: Standing) -> str:
     """One line."""
+    if one.differs:
+        return one.difference
+    gang = seen.engine.book.gangs[one.view.id]
     waiting = seen.waiting(gang)
     return f"{gang.state}, without {late.line(gang)}" if waiting is None else text.cause(waiting.reason)
 
@@ -169,20 +192,20 @@ def why(seen: Glance, gang: Gang) -> str:
 # -- as a document -----------------------------------------------------------------------------------------------
 
 
-def _document(seen: Glance, waiting: Iterable[Gang], wrong: Iterable[Wrong]) -> dict[str, Any]:
+def _document(seen: Glance, waiting: Iterable[Standing], wrong: Iterable[Wrong]) -> dict[str, Any]:
     position = seen.positions()
     return {
         "schema": SCHEMA,
         "queues": [_held_dict(one) for one in held(seen)],
         "waiting": [
             {
-                "position": position.get(gang.id),
-                **getting.as_dict(seen.view(gang)),
-                "reason": _reason(gang),
-                "message": why(seen, gang),
-                "late": late.count(gang),
+                "position": position.get(one.view.id),
+                **getting.as_dict(one),
+                "reason": _reason(one.view),
+                "message": why(seen, one),
+                "late": late.count(seen.engine.book.gangs[one.view.id]),
             }
-            for gang in waiting
+            for one in waiting
         ],
         "invalid": [one.document for one in wrong],
         "at": status.stamp(seen.now),

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from phalanx.cli.clusters import Look
-from phalanx.dialects import documents, readers, wishes
+from phalanx.dialects import documents, wishes
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.following import Subject, ties, times
-from phalanx.dialects.neighbours import Key
 from phalanx.kube import status
 from phalanx.kube.glance import Glance
 from phalanx.model.decision import Invalid
+from phalanx.model.objects import ObjectKey
 from phalanx.model.queues import DEFAULT
 
 
@@ -20,7 +20,7 @@ from phalanx.model.queues import DEFAULT
 class Refused:
     """``queue``: as it is written; ``since``: when it was made, 0.0 where it does not say. ``doc``: its object."""
 
-    key: Key
+    key: ObjectKey
     invalid: Invalid
     queue: str
     since: float
@@ -43,8 +43,8 @@ def found(look: Look, seen: Glance) -> list[Refused]:
     return [_of(subject, invalid, docs[subject.key]) for subject, invalid in seen.told.refused if subject.key in docs]
 
 
-def _by_key(look: Look) -> dict[Key, Document]:
-    return {readers.key(doc): doc for doc in documents.sort(look.objects)[0]}
+def _by_key(look: Look) -> dict[ObjectKey, Document]:
+    return {doc.key: doc for doc in documents.sort(look.objects)[0]}
 
 
 def _of(subject: Subject, invalid: Invalid, doc: Document) -> Refused:

@@ -26,8 +26,8 @@ _DROPPED = "environment, command, arguments and probes of containers were left o
 
 def save(source: Source, file: str, whole: bool) -> int:
     """Writes the objects of a source; the file is there whole or not at all."""
-    look = clusters.look(source)
-    kept = [kept_of(one, whole) for one in sorted(look.objects, key=clusters.order)]
+    look = clusters.whole(clusters.look(source))
+    kept = [kept_of(one, whole) for one in sorted([*look.objects, *look.events], key=clusters.order)]
     saved = {"metadata": {"annotations": {SAVED_AT: status.stamp(look.now)}}}
     document = {"apiVersion": "v1", "kind": "List", **saved, "items": kept}
     content = written.text(document, "json" if file.endswith(".json") else "yaml")

@@ -9,11 +9,13 @@ from phalanx.cli.clusters import Look
 from phalanx.cli.ending import Ended
 from phalanx.cli.kin import Kin, title
 from phalanx.cli.refused import Refused
-from phalanx.dialects.neighbours import Key
+from phalanx.cli.standing import Standing, Standings
 from phalanx.engine.gangs import Gang
+from phalanx.engine.lifecycle import State
 from phalanx.engine.views import View
 from phalanx.kube.glance import Glance
 from phalanx.model.decision import Decision, Invalid, Placed
+from phalanx.model.objects import ObjectKey
 from phalanx.model.placement import Placement
 from phalanx.model.reasons import WayOut
 
@@ -23,8 +25,8 @@ MOST = 5  # gangs told of that one object made
 @dataclass(frozen=True, slots=True)
 class Told:
     """One answer. ``view`` None: it is wrong, or no gang of ours, and then it has no ``queue`` either. ``said``: by the
-    scheduler, where it differs. ``late``: which pods wait while it runs, and why. ``via``: what it has to do with the
-    object that was asked for. ``ended``: how, of one that is over.
+    scheduler, where it differs; ``standing``: what it comes to. ``late``: which pods wait while it runs, and why.
+    ``via``: what it has to do with the object that was asked for. ``ended``: how, of one that is over.
     """
 
     decision: Decision
@@ -35,18 +37,20 @@ class Told:
     late: str = ""
     via: str = ""
     ended: str = ""
+    standing: Standing | None = None
 
 
 def told(look: Look, seen: Glance, name: str) -> list[Told]:
     """Everything there is to say of a name: all units of a gang, a wrong manifest, a manifest of nobody's, or what an
     object has to do with gangs that is none itself."""
-    found = [_of_gang(seen, gang, look) for gang in naming.named(seen, name, look.namespace)]
+    stands = Standings(seen, look)
+    found = [_of_gang(stands, gang) for gang in naming.named(seen, name, look.namespace)]
     found += [
-        _of_refused(one)
+        _of_refused(stands, one)
         for one in refused.found(look, seen)
         if naming.is_meant(one.invalid.kind, one.invalid.namespace, one.invalid.name, name, look)
     ]
-    return found or _of_manifests(look, name) or _of_kin(look, seen, name)
+    return found or _of_manifests(look, name) or _of_kin(look, stands, name)
 
 
 def _of_manifests(look: Look, name: str) -> list[Told]:
@@ -59,15 +63,15 @@ def _of_manifests(look: Look, name: str) -> list[Told]:
     return [Told(one.decided, one.ways_out) for one in chosen]
 
 
-def _of_kin(look: Look, seen: Glance, name: str) -> list[Told]:
+def _of_kin(look: Look, stands: Standings, name: str) -> list[Told]:
     """That an object has ended, or what is said of the gang that it is part of, or of those that it made."""
     kin = Kin.of(look)
     for key in kin.meant(name, look):
         above, below = kin.belongs_to(key), kin.holds(key)
         found = (
-            _of_keys(look, seen, kin, [key])
-            or _through(f"{title(key)} is part of", _of_keys(look, seen, kin, above, below))
-            or _through(f"{title(key)} is placed as what it made:", _of_keys(look, seen, kin, below)[:MOST])
+            _of_keys(look, stands, kin, [key])
+            or _through(f"{title(key)} is part of", _of_keys(look, stands, kin, above, below))
+            or _through(f"{title(key)} is placed as what it made:", _of_keys(look, stands, kin, below)[:MOST])
         )
         if found:
             return found
@@ -81,43 +85,51 @@ def _through(how: str, found: Sequence[Told]) -> list[Told]:
     return [replace(one, via=f"{how} {', '.join(titles)}") for one in found]
 
 
-def _of_keys(look: Look, seen: Glance, kin: Kin, keys: Sequence[Key], parts: Sequence[Key] = ()) -> list[Told]:
+def _of_keys(
+    look: Look, stands: Standings, kin: Kin, keys: Sequence[ObjectKey], parts: Sequence[ObjectKey] = ()
+) -> list[Told]:
     """What there is to say of the gangs among these objects, and of those that have pods among them; where there are
     none, of those that have ended. The newest come first. ``parts``: of several gangs those with these pods are meant.
     """
+    seen = stands.seen
     gangs = _gangs(seen, seen.gangs(), keys)
-    found = [_of_gang(seen, gang, look) for gang in _gangs(seen, gangs, parts) or gangs]
-    found += [_of_refused(one) for one in refused.found(look, seen) if one.key in set(keys)]
+    found = [_of_gang(stands, gang) for gang in _gangs(seen, gangs, parts) or gangs]
+    found += [_of_refused(stands, one) for one in refused.found(look, seen) if one.key in set(keys)]
     over = [] if found else ending.found(look, [kin.docs[key] for key in keys if key in kin.docs])
     return found or [_of_ended(one) for one in over]
 
 
-def _gangs(seen: Glance, gangs: Iterable[Gang], keys: Sequence[Key]) -> list[Gang]:
+def _gangs(seen: Glance, gangs: Iterable[Gang], keys: Sequence[ObjectKey]) -> list[Gang]:
     """Those that were read from one of these objects, or have one of them as a pod."""
     wanted = set(keys)
     found = [gang for gang in gangs if not wanted.isdisjoint(_keys_of(seen, gang))]
     return sorted(found, key=lambda gang: (-int(gang.since), gang.id))  # units of one object are as old as it is
 
 
-def _keys_of(seen: Glance, gang: Gang) -> Iterator[Key]:
+def _keys_of(seen: Glance, gang: Gang) -> Iterator[ObjectKey]:
     """The object that a gang was read from, and its pods."""
     subject = seen.told.subjects.get(gang.id)
     if subject is not None:
         yield subject.key
-    yield from (("", "Pod", pod.namespace, pod.name) for pod in gang.pods)
+    yield from (pod.object for pod in gang.pods)
 
 
 # -- what --------------------------------------------------------------------------------------------------------
 
 
-def _of_gang(seen: Glance, gang: Gang, look: Look) -> Told:
+def _of_gang(stands: Standings, gang: Gang) -> Told:
+    seen = stands.seen
     view = seen.view(gang)
-    line = said.of_gang(seen, view, look)
-    return Told(seen.decided(gang), seen.ways_out(gang), view, line, view.queue, late.line(gang))
+    one = stands.of(view)
+    ways_out = seen.ways_out(gang)
+    told_late = late.line(gang, ways_out)
+    own = ways_out if gang.state is State.QUEUED else ()  # what would help pods that came late stands with them
+    return Told(one.decision, own, view, one.line, view.queue, told_late, standing=one)
 
 
-def _of_refused(one: Refused) -> Told:
-    line = next(said.lines_of(one.doc), "").removeprefix("invalid: ")
+def _of_refused(stands: Standings, one: Refused) -> Told:
+    found = stands.sayings.of_object(one.doc)
+    line = found.line.removeprefix("invalid: ") if found is not None else ""
     return Told(one.invalid, said="" if line == one.message else line, queue=one.queue)
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from phalanx.model.mistakes import Mistake
+
 DEPTH_MAX = 200  # Kubernetes objects nest some 20 deep
 VALUES_MAX = 20_000_000  # values in one text, aliases counted as often as they are used
 
@@ -105,7 +107,8 @@ class _Builder:
 
     def name(self, inside: _Open, event: Any, line: int) -> None:
         """The key of a mapping's next value, as written."""
-        assert isinstance(inside.value, dict)
+        if not isinstance(inside.value, dict):
+            raise Mistake("only a mapping has keys")
         key: str = event.value
         if key in inside.value:
             raise BadText(f"the key {key[:80]!r} stands twice in one mapping", line)

@@ -20,6 +20,7 @@ _WHOLE = (
     "runtimeClassName", "schedulingGates", "tolerations", "topologySpreadConstraints",
 )  # fmt: skip
 _OF_CONTAINERS = ("resources", "ports", "restartPolicy")
+_GRANTING = ("containerStatuses", "initContainerStatuses", "resources", "allocatedResources")  # of a status
 _LOOKED_UP = ("persistentVolumeClaim", "ephemeral")  # volumes whose claims are looked up: they may change
 
 
@@ -35,6 +36,30 @@ def fingerprint(spec: object, namespace: str) -> Hashable | None:
         return msgspec.json.encode([namespace, sorted(value), whole, containers, volumes], enc_hook=_borrowed)
     except (TypeError, ValueError, RecursionError, _Asked):
         return None
+
+
+def on_its_node(spec: object, status: object, namespace: str) -> Hashable | None:
+    """``fingerprint`` of a pod that has a node: with what the kubelet says that its containers have."""
+    key = fingerprint(spec, namespace)
+    if key is None or not isinstance(status, dict) or not any(status.get(part) for part in _GRANTING):
+        return key
+    said = [_parts(one, ("name", "resources", "allocatedResources")) for one in _listed(status, _GRANTING[:2])]
+    pending = [one for one in _listed(status, ("conditions",)) if one.get("type") == "PodResizePending"]
+    reasons = [one.get("reason") for one in pending]
+    names = [one.get("name") for one in _listed(spec, ("containers", "initContainers"))]
+    try:
+        return key, msgspec.json.encode([names, said, reasons, _parts(status, _GRANTING[2:])])
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _listed(value: object, parts: tuple[str, ...]) -> list[dict[object, object]]:
+    listed = [value.get(part) for part in parts] if isinstance(value, dict) else []
+    return [one for each in listed if isinstance(each, list) for one in each if isinstance(one, dict)]
+
+
+def _parts(value: dict[object, object], names: tuple[str, ...]) -> list[object]:
+    return [value.get(name) for name in names]
 
 
 class _Asked(Exception):

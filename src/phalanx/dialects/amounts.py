@@ -1,9 +1,12 @@
 """Resource amounts of containers and pods, as Kubernetes defaults and adds them up."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from phalanx.dialects.fields import Field
 from phalanx.model import resources
 from phalanx.model.problems import Problem
-from phalanx.model.resources import NANO, PODS, ContainerNeed, Resources
+from phalanx.model.resources import NANO, PODS, ContainerNeed, Resources, combine
 
 Amounts = dict[str, int]  # resource name -> nano-units; an explicit zero stays
 
@@ -85,21 +88,69 @@ def pod_level(at: Field, containers: Resources) -> Resources:
     return Resources.of({**defaults, **asked})
 
 
-def effective(spec: Field) -> Resources:
-    """What a pod with this spec takes from its node, one of ``pods`` included."""
-    containers = tuple(_need(c) for c in spec.at("containers").items())
-    init = tuple(_need(c) for c in spec.at("initContainers").items())
+def effective(spec: Field, status: Field | None = None) -> Resources:
+    """What a pod with this spec takes from its node, one of ``pods`` included.
+
+    ``status``: of a pod that is on a node. It may be resized there, and still or already have something else than its
+    spec asks for.
+    """
+    given = Given() if status is None else granted(status)
+    containers = tuple(_need(c, given) for c in spec.at("containers").items())
+    init = tuple(_need(c, given if restartable(c) else None) for c in spec.at("initContainers").items())
     overhead = Resources.of(of(spec.at("overhead")))
     if not spec.at("resources").present:
         return resources.effective(containers, init, overhead)
-    whole = pod_level(spec.at("resources"), resources.effective(containers, init))
-    return resources.effective(containers, init, overhead, whole)
+    asked, asked_first = (tuple(_need(c) for c in spec.at(part).items()) for part in ("containers", "initContainers"))
+    whole = pod_level(spec.at("resources"), resources.effective(asked, asked_first))
+    return resources.effective(containers, init, overhead, given.over(whole, _named_in(whole, given.whole)))
 
 
-def _need(container: Field) -> ContainerNeed:
+def _need(container: Field, given: "Given | None" = None) -> ContainerNeed:
     container.mapping()
     container.typos("resources", "ports", "restartPolicy")
-    return ContainerNeed(Resources.of(requests(container.at("resources"))), restartable(container))
+    asked = Resources.of(requests(container.at("resources")))
+    if given is None or not given.containers:
+        return ContainerNeed(asked, restartable(container))
+    name = container.at("name").value
+    has = given.containers.get(name, Resources()) if isinstance(name, str) else Resources()
+    return ContainerNeed(given.over(asked, has), restartable(container))
+
+
+def _named_in(whole: Resources, given: Resources) -> Resources:
+    """Only what the pod as a whole asks for: the rest is counted by container."""
+    return Resources.of({name: amount for name, amount in given if whole.get(name)})
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the kubelet says that the containers of a pod have or were promised, by their names, and the pod as a whole.
+
+    ``refused``: the node will never give what the spec asks for, and nobody waits for it.
+    """
+
+    containers: Mapping[str, Resources] = field(default_factory=dict)
+    whole: Resources = Resources()
+    refused: bool = False
+
+    def over(self, asked: Resources, given: Resources) -> Resources:
+        """What counts: the most of what is asked for and given; of a refused resize what is given alone."""
+        return Resources.of({**dict(asked), **dict(given)}) if self.refused else combine((asked, given), max)
+
+
+def granted(status: Field) -> Given:
+    """What a pod's status says of it; as kube-scheduler reads it, but that what is promised counts by itself too."""
+    listed = [*status.at("containerStatuses").items(), *status.at("initContainerStatuses").items()]
+    containers = {name: _granted(one) for one in listed if isinstance(name := one.at("name").value, str)}
+    return Given(containers, _granted(status), any(map(_refuses, status.at("conditions").items())))
+
+
+def _granted(at: Field) -> Resources:
+    has, promised = of(at.at("resources", "requests")), of(at.at("allocatedResources"))
+    return combine((Resources.of(has), Resources.of(promised)), max)
+
+
+def _refuses(condition: Field) -> bool:
+    return condition.at("type").value == "PodResizePending" and condition.at("reason").value == "Infeasible"
 
 
 def restartable(container: Field) -> bool:

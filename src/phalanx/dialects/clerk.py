@@ -13,7 +13,7 @@ class Clerk:
         self.warnings: list[Problem] = []
 
     def opened(self, doc: Document) -> Field:
-        return Field.of(doc.value, Notes(), doc.title)
+        return Field.of(doc.value, Notes(), doc.key)
 
     def accepted(self, at: Field) -> bool:
         """Whether a document was read without Problems; its notes are kept either way."""
@@ -23,4 +23,4 @@ class Clerk:
 
     def repeated(self, doc: Document) -> None:
         message = f"{doc.kind} {doc.name!r} is given twice; the first is used"
-        self.problems.append(Problem(f"{doc.title}: metadata.name", doc.name, (), message))
+        self.problems.append(Problem("metadata.name", doc.name, (), message, doc.key))

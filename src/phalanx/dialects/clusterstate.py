@@ -3,16 +3,17 @@
 import re
 from dataclasses import dataclass
 
-from phalanx.dialects import alike, amounts, nodefilter, podrules
+from phalanx.dialects import alike, amounts, kindtable, nodefilter, podrules
 from phalanx.dialects.fields import Field
+from phalanx.dialects.kindtable import OURS, PodIdentity
 from phalanx.dialects.surroundings import identity
 from phalanx.model.nodes import HostPort, Node, PodTerm, RunningPod, Taint
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.topology import AUTO, HOSTNAME, LEVELS_MAX, Topology
 
 PODS_DEFAULT = 110  # what a kubelet allows unless told otherwise
+AMOUNT_MAX = 10**15 * NANO  # of a node; more of it, added up, is beyond 64 bits for every gang of the cluster
 GANG = "phalanx.dev/gang"
-OURS = "phalanx.dev"
 
 _KUEUE = "kueue.x-k8s.io"
 _KUEUE_LEVELS = 5  # K-021, X-27; 8 upstream today
@@ -28,7 +29,10 @@ _CONDITIONS = {
     "PIDPressure": "node.kubernetes.io/pid-pressure",
     "NetworkUnavailable": "node.kubernetes.io/network-unavailable",
 }
-_NOT_GANGS = ("DaemonSet", "Node", "ReplicaSet", "ReplicationController")  # owners whose pods start one by one
+_ONE_BY_ONE = (PodIdentity.ALIKE, PodIdentity.BOUND_TO_NODES)
+_NOT_GANGS = tuple(  # owners whose pods start one by one; what a pod owns counts as its own
+    row.kind for row in kindtable.ROWS if row.pods in _ONE_BY_ONE and row.key != kindtable.POD
+)
 
 
 # -- nodes -------------------------------------------------------------------------------------------------------
@@ -51,6 +55,9 @@ def _allocatable(status: Field) -> Resources:
     if PODS not in found:
         chosen.at(PODS).warn(f"is missing; {PODS_DEFAULT} is assumed")
         found[PODS] = PODS_DEFAULT * NANO
+    for name in [name for name, amount in found.items() if amount > AMOUNT_MAX]:
+        chosen.at(name).warn(f"is more than any node has; {AMOUNT_MAX // NANO} is taken for it")
+        found[name] = AMOUNT_MAX
     return Resources.of(found)
 
 
@@ -167,7 +174,7 @@ def running_pod(doc: Field) -> RunningPod:
     """A pod that holds a place. Rules between pods that we cannot read are warnings here: it runs already."""
     namespace, name = identity(doc)
     spec = doc.at("spec")
-    key = alike.fingerprint(_unbound(spec.value), namespace)
+    key = alike.on_its_node(_unbound(spec.value), doc.at("status").value, namespace)
     takes = _KNOWN.get(key, doc.notes, lambda: _takes(doc, namespace))
     return RunningPod(
         name=name,
@@ -195,7 +202,7 @@ _KNOWN: alike.Readings[_Takes] = alike.Readings()
 
 def _takes(doc: Field, namespace: str) -> _Takes:
     spec = doc.at("spec")
-    return _Takes(amounts.effective(spec), podrules.host_ports(spec), _repelled(doc, namespace))
+    return _Takes(amounts.effective(spec, doc.at("status")), podrules.host_ports(spec), _repelled(doc, namespace))
 
 
 def _unbound(spec: object) -> object:

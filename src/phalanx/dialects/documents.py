@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 
+from phalanx.dialects import kindtable
 from phalanx.dialects.fields import Field
+from phalanx.dialects.kindtable import OURS, Purpose
+from phalanx.model.objects import Incarnation, ObjectKey
 from phalanx.model.problems import Problem, shown
 
 DOCUMENTS_MAX = 2_000_000  # aliases in YAML can make a short list of lists look endless
@@ -49,8 +52,27 @@ class Document:
         return _HOMES.get(self.group, self.group)
 
     @property
+    def of_kind(self) -> tuple[str, str]:
+        return self.home, self.kind
+
+    @property
+    def key(self) -> ObjectKey:
+        return ObjectKey(self.home, self.kind, self.namespace, self.name)
+
+    @property
+    def incarnation(self) -> Incarnation:
+        return Incarnation(self.key, self.uid)
+
+    @property
+    def uid(self) -> str:
+        """Empty where it was never in a cluster."""
+        metadata = self.value.get("metadata")
+        found = metadata.get("uid") if isinstance(metadata, dict) else None
+        return found if isinstance(found, str) else ""
+
+    @property
     def title(self) -> str:
-        return f"{self.kind}/{self.name}"
+        return self.key.title
 
     def called(self, qualifier: str | None) -> str:
         """The id of a workload: ``namespace/name``, with what tells it from others of that name before it."""
@@ -58,58 +80,17 @@ class Document:
         return plain if qualifier is None else f"{qualifier}/{plain}"
 
 
-OURS = "phalanx.dev"
-TOPOLOGY_GROUPS = (OURS, "kueue.x-k8s.io", "kai.scheduler")
-_KUEUE_VERSIONS = ("v1alpha1", "v1beta1", "v1beta2")
-_SCHEDULING = "scheduling.k8s.io"
-_HOMES = {"scheduling": _SCHEDULING}
-
+_ROLES = {
+    Purpose.MAKES_PODS: Role.WORKLOAD,  # a pod that runs is state: ``workloads`` looks
+    Purpose.GATHERS_PODS: Role.WORKLOAD,
+    Purpose.LOOKED_UP: Role.STATE,
+    Purpose.CLUSTER: Role.STATE,
+}
+_HOMES = {row.group: row.home for row in kindtable.ROWS if row.home}
 _READ: dict[tuple[str, str], tuple[Role, tuple[str, ...]]] = {
-    ("", "Node"): (Role.STATE, ("v1",)),
-    ("", "Namespace"): (Role.STATE, ("v1",)),
-    ("", "PersistentVolume"): (Role.STATE, ("v1",)),
-    ("", "PersistentVolumeClaim"): (Role.STATE, ("v1",)),
-    ("scheduling.k8s.io", "PriorityClass"): (Role.STATE, ("v1",)),
-    (OURS, "Topology"): (Role.STATE, ("v1alpha1",)),
-    ("kueue.x-k8s.io", "Topology"): (Role.STATE, _KUEUE_VERSIONS),
-    ("kai.scheduler", "Topology"): (Role.STATE, ("v1alpha1",)),
-    (OURS, "Queue"): (Role.STATE, ("v1alpha1",)),
-    (OURS, "Flavor"): (Role.STATE, ("v1alpha1",)),
-    ("kueue.x-k8s.io", "ClusterQueue"): (Role.STATE, _KUEUE_VERSIONS),
-    ("kueue.x-k8s.io", "LocalQueue"): (Role.STATE, _KUEUE_VERSIONS),
-    ("kueue.x-k8s.io", "Cohort"): (Role.STATE, _KUEUE_VERSIONS),
-    ("kueue.x-k8s.io", "ResourceFlavor"): (Role.STATE, _KUEUE_VERSIONS),
-    ("kueue.x-k8s.io", "AdmissionCheck"): (Role.STATE, _KUEUE_VERSIONS),
-    ("scheduling.run.ai", "Queue"): (Role.STATE, ("v2", "v2alpha2")),
-    ("autoscaling", "HorizontalPodAutoscaler"): (Role.STATE, ("v1", "v2")),
-    ("trainer.kubeflow.org", "TrainingRuntime"): (Role.STATE, ("v1alpha1",)),
-    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): (Role.STATE, ("v1alpha1",)),
-    ("", "Pod"): (Role.WORKLOAD, ("v1",)),  # one that runs is state: ``workloads`` looks
-    ("batch", "Job"): (Role.WORKLOAD, ("v1",)),
-    ("batch", "CronJob"): (Role.WORKLOAD, ("v1",)),
-    ("apps", "StatefulSet"): (Role.WORKLOAD, ("v1",)),
-    ("apps", "Deployment"): (Role.WORKLOAD, ("v1",)),
-    ("apps", "ReplicaSet"): (Role.WORKLOAD, ("v1",)),
-    ("", "ReplicationController"): (Role.WORKLOAD, ("v1",)),
-    ("jobset.x-k8s.io", "JobSet"): (Role.WORKLOAD, ("v1alpha2", "v1")),  # X-36
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (Role.WORKLOAD, ("v1",)),
-    ("kubeflow.org", "MPIJob"): (Role.WORKLOAD, ("v2beta1", "v1")),
-    ("kubeflow.org", "PyTorchJob"): (Role.WORKLOAD, ("v1",)),
-    ("kubeflow.org", "TFJob"): (Role.WORKLOAD, ("v1",)),
-    ("kubeflow.org", "XGBoostJob"): (Role.WORKLOAD, ("v1",)),
-    ("kubeflow.org", "PaddleJob"): (Role.WORKLOAD, ("v1",)),
-    ("kubeflow.org", "JAXJob"): (Role.WORKLOAD, ("v1",)),
-    ("trainer.kubeflow.org", "TrainJob"): (Role.WORKLOAD, ("v1alpha1",)),
-    ("ray.io", "RayCluster"): (Role.WORKLOAD, ("v1", "v1alpha1")),
-    ("ray.io", "RayJob"): (Role.WORKLOAD, ("v1", "v1alpha1")),
-    ("ray.io", "RayService"): (Role.WORKLOAD, ("v1", "v1alpha1")),
-    (OURS, "Gang"): (Role.WORKLOAD, ("v1alpha1",)),
-    ("kueue.x-k8s.io", "Workload"): (Role.WORKLOAD, _KUEUE_VERSIONS),
-    ("scheduling.run.ai", "PodGroup"): (Role.WORKLOAD, ("v2alpha2",)),
-    ("scheduling", "Workload"): (Role.WORKLOAD, ("v1alpha1",)),  # the designs'
-    (_SCHEDULING, "Workload"): (Role.WORKLOAD, ("v1beta1", "v1alpha3")),
-    (_SCHEDULING, "PodGroup"): (Role.WORKLOAD, ("v1beta1", "v1alpha3")),
-    (_SCHEDULING, "CompositePodGroup"): (Role.WORKLOAD, ("v1alpha3",)),
+    (row.group, row.kind): (_ROLES[row.purpose], row.versions)
+    for row in kindtable.ROWS
+    if row.purpose in _ROLES and row.versions
 }
 WORKLOAD_KINDS = tuple(dict.fromkeys(kind for (_, kind), (role, _) in _READ.items() if role is Role.WORKLOAD))
 
@@ -118,7 +99,7 @@ _LATER = {
     ("kueue.x-k8s.io", "MultiKueueCluster"), ("kueue.x-k8s.io", "ProvisioningRequestConfig"),
     ("autoscaling.x-k8s.io", "ProvisioningRequest"), ("resource.k8s.io", "ResourceClaim"),
     ("resource.k8s.io", "ResourceClaimTemplate"), ("resource.k8s.io", "DeviceClass"),
-    ("resource.k8s.io", "ResourceSlice"), ("storage.k8s.io", "StorageClass"), ("node.k8s.io", "RuntimeClass"),
+    ("resource.k8s.io", "ResourceSlice"), ("node.k8s.io", "RuntimeClass"),
     ("", "LimitRange"), ("", "ResourceQuota"),
 }  # fmt: skip
 
@@ -286,13 +267,14 @@ def _metadata(value: Mapping[object, object], key: str) -> str:
 def passed_over(doc: Document) -> Problem | None:
     """Why a document is neither state nor a workload; None when it is."""
     if doc.role is Role.LATER:
-        return Problem(doc.title, doc.kind, (), f"{doc.kind} is known but not used yet")
+        return Problem("", doc.kind, (), f"{doc.kind} is known but not used yet", doc.key)
     if doc.role is Role.OTHER:
         beside = f"{doc.kind} has nothing to do with placement and is ignored"
-        return Problem(doc.title, doc.kind, (), _DAEMONS if doc.kind == "DaemonSet" else beside)
+        return Problem("", doc.kind, (), _DAEMONS if doc.kind == "DaemonSet" else beside, doc.key)
     if doc.role is Role.UNKNOWN:
         close = _meant(doc)
-        return Problem(doc.title, doc.kind, close, f"{_called(doc)} is not known and is ignored{_asking(close)}")
+        message = f"{_called(doc)} is not known and is ignored{_asking(close)}"
+        return Problem("", doc.kind, close, message, doc.key)
     return None
 
 

@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from phalanx.model.nodes import Pairs
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem, shown
 
 SHORT = 5  # letters
@@ -59,26 +60,41 @@ class Field:
 
     __slots__ = ("_key", "_parent", "notes", "value")
 
-    def __init__(self, value: object, notes: Notes, parent: "Field | None", key: str | int) -> None:
+    def __init__(self, value: object, notes: Notes, parent: "Field | None", key: str | int | ObjectKey) -> None:
         self.value = value
         self.notes = notes
         self._parent = parent
         self._key = key
 
     @staticmethod
-    def of(document: object, notes: Notes | None = None, title: str = "") -> "Field":
-        """The root of a document. ``title`` (``Node/n1``) goes before every path, for notes that stand alone."""
-        return Field(document, notes if notes is not None else Notes(), None, f"{title}: " if title else "")
+    def of(document: object, notes: Notes | None = None, about: ObjectKey | None = None, word: str = "") -> "Field":
+        """The root of a document. ``about``: the object it is, for notes that are told of another one, or stand alone.
+        ``word`` (``as a Gang``) goes before every path of a document that nobody wrote."""
+        root: str | ObjectKey = about if about is not None else f"{word}: " if word else ""
+        return Field(document, notes if notes is not None else Notes(), None, root)
 
     @property
     def path(self) -> str:
         """``spec.podGroups[2].template``, ``metadata.annotations['phalanx.dev/gang-mode']``."""
+        keys, _ = self._way()
+        return _joined(keys)
+
+    @property
+    def about(self) -> ObjectKey | None:
+        """The object that the document is, where its notes are told of another one."""
+        _, root = self._way()
+        return root
+
+    def _way(self) -> tuple[list[str | int], ObjectKey | None]:
+        """The keys that lead here, innermost first, and the object at whose root they begin."""
         keys: list[str | int] = []
         here: Field | None = self
         while here is not None:
+            if isinstance(here._key, ObjectKey):
+                return [*keys, ""], here._key
             keys.append(here._key)
             here = here._parent
-        return _joined(keys)
+        return keys, None
 
     @property
     def present(self) -> bool:
@@ -100,7 +116,8 @@ class Field:
         self.wrong(f"{shown(self.value)!r} {rule}", allowed)
 
     def _note(self, message: str, allowed: Iterable[str]) -> Problem:
-        return Problem(self.path, shown(self.value), tuple(allowed), _written(message))
+        keys, about = self._way()
+        return Problem(_joined(keys), shown(self.value), tuple(allowed), _written(message), about)
 
     # -- going down ----------------------------------------------------------------------------------------------
 
@@ -124,14 +141,14 @@ class Field:
         """The same place with notes of its own, for readers whose complaints count for less."""
         return Field(self.value, Notes(), self._parent, self._key)
 
-    def told_to(self, notes: Notes, title: str) -> "Field":
-        """The same place, told of in the notes of another document, under the title of the one it stands in."""
-        keys: list[str | int] = []
+    def told_to(self, notes: Notes, about: ObjectKey) -> "Field":
+        """The same place, told of in the notes of another document; ``about``: the object it stands in."""
+        keys: list[str | int | ObjectKey] = []
         here: Field | None = self
         while here is not None and here._parent is not None:
             keys.append(here._key)
             here = here._parent
-        made = Field.of(None, notes, title)
+        made = Field.of(None, notes, about)
         for key in reversed(keys):
             made = Field(None, notes, made, key)
         return made.meaning(self.value)
@@ -185,7 +202,8 @@ class Field:
         return tuple((key, value.text("")) for key, value in self.entries())
 
     def _keys(self) -> list[str]:
-        assert isinstance(self.value, dict)
+        if not isinstance(self.value, dict):
+            return []
         if len(self.value) > LIST_MAX or not self._afford(len(self.value)):
             self.wrong(f"has {len(self.value)} fields; at most {LIST_MAX} are read")
             return []

@@ -118,7 +118,7 @@ def _meant(named: Field, topologies: Sequence[Topology], used: Sequence[Field]) 
         return Levels(left[0])
     names = tuple(sorted(topology.name for topology in left))
     message = f"a level is used and several topologies exist; name one of {', '.join(names)}"
-    return Levels(None, Problem(named.path, None, names, message))
+    return Levels(None, Problem(named.path, None, names, message, named.about))
 
 
 def _has(topology: Topology, key: object) -> bool:
@@ -129,7 +129,7 @@ def _torn(at: Field, having: list[Topology], last: str, left: list[Topology]) ->
     own, others = (", ".join(sorted(topology.name for topology in those)) for those in (having, left))
     allowed = tuple(dict.fromkeys(level.label for topology in left for level in topology.levels))
     message = f"{at.value!r} is a level of Topology {own} and {last!r} one of {others}; a workload has one topology"
-    return Problem(at.path, at.value, allowed, message)
+    return Problem(at.path, at.value, allowed, message, at.about)
 
 
 def _firsts(used: Sequence[Field]) -> list[Field]:

@@ -38,6 +38,10 @@ class Carrier:
     api_group: str
     kind: str
 
+    @property
+    def of_kind(self) -> tuple[str, str]:
+        return self.api_group, self.kind
+
 
 OURS = Carrier(GANG, "phalanx.dev", "Gang")
 SCHEDULING_GROUP = Carrier("spec.schedulingGroup", "scheduling.k8s.io", "PodGroup")

@@ -65,9 +65,8 @@ def assign(joining: Iterable[Member], groups: Sequence[str], notes: Notes, title
 
 
 def _lost(member: Member, groups: Sequence[str], what: str) -> Problem:
-    title = member.owner.replace("/", " ", 1) if member.is_pod else member.owner
-    word = title[:1].lower() + title[1:] if member.is_pod else title
-    return Problem(f"{member.owner}: {member.at.path}", member.group, tuple(groups), f"{word} {what}")
+    who = f"pod {member.owner.name}" if member.is_pod else member.owner.title
+    return Problem(member.at.path, member.group, tuple(groups), f"{who} {what}", member.owner)
 
 
 def shapes(joining: Sequence[Member], namespace: str, around: Surroundings) -> list[Shape]:
@@ -78,7 +77,7 @@ def shapes(joining: Sequence[Member], namespace: str, around: Surroundings) -> l
     found: dict[object, Shape] = {}
     for member in telling(joining):
         for one in _of(member):
-            key = _key(one.template, namespace, around)
+            key = likeness(one.template, namespace, around)
             known = found.get(key)
             found[key] = one if known is None else replace(known, count=known.count + one.count)
     return _named_apart(list(found.values()))
@@ -130,7 +129,7 @@ def _pod(member: Member) -> Shape:
     """A pod that exists, without the node it may have: what is asked is where such a pod can be."""
     at = Field.of(member.entry.get("template"))
     spec = {key: one for key, one in at.at("spec").entries() if key != "nodeName"}
-    return Shape(member.owner.partition("/")[2], 1, {"metadata": at.at("metadata"), "spec": spec})
+    return Shape(member.owner.name, 1, {"metadata": at.at("metadata"), "spec": spec})
 
 
 def _of_entry(entry: Entry) -> list[Shape]:
@@ -143,9 +142,9 @@ def _of_entry(entry: Entry) -> list[Shape]:
     return [Shape(str(value(c.get("name"))), copies * amount(c.get("count"), 1), c.get("template")) for c in listed]
 
 
-def _key(template: object, namespace: str, around: Surroundings) -> object:
-    """What makes two pods equal to a scheduler: all it looks at but their labels, and every field it does not know.
-    (W-212, W-213, W-214)"""
+def likeness(template: object, namespace: str, around: Surroundings) -> object:
+    """Equal for two pods that are equal to a scheduler: in all it looks at but their labels, and in every field that
+    it does not know. (W-212, W-213, W-214)"""
     at = Field.of(template).aside()
     unknown = tuple((key, _text(one.value)) for key, one in at.at("spec").entries() if key not in _TOLD_APART_ELSEWHERE)
     return replace(podspec.read(at, namespace, around), labels=()), unknown

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from phalanx.dialects.fields import Field
 from phalanx.dialects.outline import Entry
-
-Key = tuple[str, str, str, str]  # API group, kind, namespace, name
+from phalanx.model.objects import ObjectKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +17,14 @@ class Member:
     """Pods that belong to an object: an entry of somebody's ``podGroups`` (a pod is an entry of one).
 
     ``group``, ``replica``: which part of the object they say they are in. ``is_pod``: a single pod that exists, and
-    not a template by which some will be made. ``owner``: ``Job/train``, or the pod itself. ``at``: where the link
+    not a template by which some will be made. ``owner``: what makes them, or the pod itself. ``at``: where the link
     stands.
     """
 
     entry: Entry
     group: str | None
     replica: str | None
-    owner: str
+    owner: ObjectKey
     is_pod: bool
     at: Field
 
@@ -36,20 +35,22 @@ class Neighbours:
     __slots__ = ("_by_kind", "_by_value", "_documents", "_joined")
 
     def __init__(
-        self, documents: Mapping[Key, Field] | None = None, joined: Mapping[Key, tuple[Member, ...]] | None = None
+        self,
+        documents: Mapping[ObjectKey, Field] | None = None,
+        joined: Mapping[ObjectKey, tuple[Member, ...]] | None = None,
     ) -> None:
-        self._documents: Mapping[Key, Field] = documents or {}
-        self._joined: Mapping[Key, tuple[Member, ...]] = joined or {}
+        self._documents: Mapping[ObjectKey, Field] = documents or {}
+        self._joined: Mapping[ObjectKey, tuple[Member, ...]] = joined or {}
         self._by_kind: dict[tuple[str, ...], list[Field]] | None = None
         self._by_value: dict[tuple[str, ...], dict[object, list[Field]]] = {}
 
-    def joined_by(self, joined: Mapping[Key, tuple[Member, ...]]) -> "Neighbours":
+    def joined_by(self, joined: Mapping[ObjectKey, tuple[Member, ...]]) -> "Neighbours":
         """The same documents, with these members."""
         return Neighbours(self._documents, joined)
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Field | None:
         """The document of that name, with notes of its own; None when it is not among those given."""
-        found = self._documents.get((group, kind, namespace, name))
+        found = self._documents.get(ObjectKey(group, kind, namespace, name))
         return None if found is None else found.aside()
 
     def of_kind(self, group: str, kind: str, namespace: str) -> list[Field]:
@@ -76,7 +77,7 @@ class Neighbours:
 
     def members(self, group: str, kind: str, namespace: str, name: str) -> tuple[Member, ...]:
         """Who says that it belongs to the object of that name, in the order of the documents."""
-        return self._joined.get((group, kind, namespace, name), ())
+        return self._joined.get(ObjectKey(group, kind, namespace, name), ())
 
 
 NOBODY = Neighbours()

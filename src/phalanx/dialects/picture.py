@@ -3,17 +3,20 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from phalanx.dialects import clusterstate, queueing, storage
+from phalanx.dialects import attachments, clusterstate, kindtable, queueing, storage
+from phalanx.dialects.attachments import Limits
 from phalanx.dialects.clerk import Clerk
-from phalanx.dialects.documents import TOPOLOGY_GROUPS, Document, Role
+from phalanx.dialects.documents import Document, Role
 from phalanx.dialects.fields import Field
-from phalanx.dialects.surroundings import Surroundings
+from phalanx.dialects.surroundings import Claim, StorageClass, Surroundings, Volume
 from phalanx.model.nodes import Node, RunningPod
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import Topology
 
 DEFAULT_TOPOLOGY = "phalanx.dev/default-topology"
+_TOPOLOGIES = frozenset(row.key for row in kindtable.ROWS if row.kind == "Topology")
 Problems = tuple[Problem, ...]
 
 
@@ -32,11 +35,18 @@ def read(docs: list[Document]) -> ClusterReading:
     state = [doc for doc in docs if doc.role is Role.STATE and _right_version(doc, clerk)]
     nodes = _nodes(state, clerk)
     topologies = _topologies(state, clerk)
-    pods = _running(docs, set(nodes), clerk)
-    around = _lookups(state, clerk)
+    limits = _limits(state, clerk)
+    limited = attachments.drivers(limits.values())
+    around = replace(_lookups(state, clerk), limited=limited)
+    pods = _running(docs, set(nodes), clerk, around)
     queues = queueing.read(state, tuple(topologies), clerk)
     return ClusterReading(
-        Snapshot(tuple(nodes.values()), tuple(topologies.values()), tuple(pods), queues=queues),
+        Snapshot(
+            tuple(attachments.with_limits(node, limits.get(node.name, {}), limited) for node in nodes.values()),
+            tuple(topologies.values()),
+            tuple(pods),
+            queues=queues,
+        ),
         replace(
             around,
             topologies=tuple(topologies.values()),
@@ -51,7 +61,7 @@ def read(docs: list[Document]) -> ClusterReading:
 
 def _right_version(doc: Document, clerk: Clerk) -> bool:
     if doc.wrong_version is not None:
-        clerk.problems.append(replace(doc.wrong_version, path=f"{doc.title}: {doc.wrong_version.path}"))
+        clerk.problems.append(replace(doc.wrong_version, about=doc.key))
     return doc.wrong_version is None
 
 
@@ -70,6 +80,16 @@ def _nodes(docs: list[Document], clerk: Clerk) -> dict[str, Node]:
     return found
 
 
+def _limits(docs: list[Document], clerk: Clerk) -> dict[str, Limits]:
+    found: dict[str, Limits] = {}
+    for doc in docs:
+        if doc.of_kind == kindtable.CSI_NODE:
+            at = clerk.opened(doc)
+            own = attachments.limits(at)
+            found.update({doc.name: own} if clerk.accepted(at) else {})
+    return found
+
+
 def _topologies(docs: list[Document], clerk: Clerk) -> dict[str, Topology]:
     found: dict[str, Topology] = {}
     for doc in docs:
@@ -85,7 +105,7 @@ def _topologies(docs: list[Document], clerk: Clerk) -> dict[str, Topology]:
 
 
 def _is_topology(doc: Document) -> bool:
-    return doc.kind == "Topology" and doc.group in TOPOLOGY_GROUPS
+    return (doc.group, doc.kind) in _TOPOLOGIES
 
 
 def _default(docs: list[Document], clerk: Clerk) -> str | None:
@@ -97,11 +117,11 @@ def _default(docs: list[Document], clerk: Clerk) -> str | None:
             marked.append(doc)
     for doc in marked[1:]:
         message = f"Topology {marked[0].name!r} is marked as the default already; the first is used"
-        clerk.problems.append(Problem(f"{doc.title}: metadata.annotations", doc.name, (), message))
+        clerk.problems.append(Problem("metadata.annotations", doc.name, (), message, doc.key))
     return marked[0].name if marked else None
 
 
-def _running(docs: list[Document], nodes: set[str], clerk: Clerk) -> list[RunningPod]:
+def _running(docs: list[Document], nodes: set[str], clerk: Clerk, around: Surroundings) -> list[RunningPod]:
     found: dict[tuple[str, str], RunningPod] = {}
     elsewhere: Counter[str] = Counter()
     for doc in docs:
@@ -116,11 +136,12 @@ def _running(docs: list[Document], nodes: set[str], clerk: Clerk) -> list[Runnin
         elif one.node not in nodes:
             elsewhere[one.node] += 1
         else:
-            found[one.namespace, one.name] = one
+            volumes = attachments.of(at, one.namespace, around)
+            found[one.namespace, one.name] = replace(one, requests=one.requests + volumes)
     for node, count in sorted(elsewhere.items()):
         run = "pod runs" if count == 1 else "pods run"
         message = f"{count} {run} on it, but the node is not among the given objects; left out"
-        clerk.warnings.append(Problem(f"Node/{node[:80]}", node[:80], (), message))
+        clerk.warnings.append(Problem("", node[:80], (), message, ObjectKey(*kindtable.NODE, "default", node[:80])))
     return list(found.values())
 
 
@@ -129,24 +150,29 @@ def _is_running(doc: Document) -> bool:
 
 
 def _lookups(docs: list[Document], clerk: Clerk) -> Surroundings:
-    """Claims joined with their volumes, and priority classes."""
-    claims: dict[tuple[str, str], storage.Bound] = {}
-    volumes = {}
+    """Claims joined with their volumes, and classes."""
+    claims: dict[tuple[str, str], Claim] = {}
+    volumes: dict[str, Volume] = {}
+    classes: dict[str, StorageClass] = {}
     priorities: dict[str, int] = {}
     default = 0
     for doc in docs:
         at = clerk.opened(doc)
         if doc.kind == "PersistentVolumeClaim":
-            key, bound = storage.claim(at)
-            claims.update({key: bound} if clerk.accepted(at) else {})
+            key, found = storage.claim(at)
+            claims.update({key: found} if clerk.accepted(at) else {})
         elif doc.kind == "PersistentVolume":
-            name, reachable = storage.volume(at)
-            volumes.update({name: reachable} if clerk.accepted(at) else {})
+            name, volume = storage.volume(at)
+            volumes.update({name: volume} if clerk.accepted(at) else {})
+        elif doc.kind == "StorageClass":
+            name, one = storage.storage_class(at)
+            classes.update({name: one} if clerk.accepted(at) else {})
         elif doc.kind == "PriorityClass":
             name, value, is_default = storage.priority_class(at)
             priorities.update({name: value} if clerk.accepted(at) else {})
             default = value if is_default else default
-    return Surroundings(claims=storage.join(claims, volumes), priorities=priorities, default_priority=default)
+    joined = storage.join(claims, volumes)
+    return Surroundings(claims=joined, classes=classes, priorities=priorities, default_priority=default)
 
 
 def extended(around: Surroundings, docs: list[Document]) -> Surroundings:
@@ -154,6 +180,7 @@ def extended(around: Surroundings, docs: list[Document]) -> Surroundings:
     return replace(
         around,
         claims={**around.claims, **extra.claims},
+        classes={**around.classes, **extra.classes},
         priorities={**around.priorities, **extra.priorities},
         default_priority=extra.default_priority or around.default_priority,
     )

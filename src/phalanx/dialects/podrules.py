@@ -1,6 +1,8 @@
 """Rules of a pod about other pods, ports and volumes: affinity, anti-affinity, spread, host ports, claims."""
 
+from phalanx.dialects import claims
 from phalanx.dialects.amounts import restartable
+from phalanx.dialects.claims import Wanted
 from phalanx.dialects.fields import Field
 from phalanx.dialects.nodefilter import requirement
 from phalanx.dialects.surroundings import Surroundings
@@ -110,30 +112,37 @@ def _host_port(at: Field, shared: bool) -> HostPort | None:
     return HostPort(port, protocol, at.at("hostIP").text("") or "0.0.0.0") if port else None
 
 
-def reachable(spec: Field, namespace: str, around: Surroundings) -> tuple[tuple[Term, ...], ...]:
-    """Where the volumes of a pod can be reached from: one entry per bound volume that is not everywhere."""
-    found = [_volume(volume, namespace, around) for volume in spec.at("volumes").items()]
+def reachable(pod: Field, namespace: str, around: Surroundings) -> tuple[tuple[Term, ...], ...]:
+    """Where the volumes of a pod, or of those that a template makes, can be reached from: one entry per bound volume
+    that is not everywhere."""
+    for volume in pod.at("spec", "volumes").items():
+        _check(volume)
+    named = list(claims.wanted(pod))
+    for volume in pod.at("spec", "volumes").items() if not any(one.made_for for one in named) else ():
+        if volume.at("ephemeral").present:
+            volume.at("ephemeral").warn("which nodes can use this volume is not considered")
+    found = [_reachable(one, namespace, around) for one in named]
     return tuple(terms for terms in found if terms is not None)
 
 
-def _volume(at: Field, namespace: str, around: Surroundings) -> tuple[Term, ...] | None:
-    at.mapping()
-    for kind in (*_DISKS, "ephemeral"):
-        if at.at(kind).present:
-            at.at(kind).warn("which nodes can use this volume is not considered")
-    name = at.at("persistentVolumeClaim", "claimName")
-    at.at("persistentVolumeClaim").mapping()
-    wanted = name.text("")
-    if not wanted:
-        return None
-    claim = around.claims.get((namespace, wanted))
+def _check(volume: Field) -> None:
+    volume.mapping()
+    for kind in _DISKS:
+        if volume.at(kind).present:
+            volume.at(kind).warn("which nodes can use this volume is not considered")
+    volume.at("persistentVolumeClaim").mapping()
+    volume.at("persistentVolumeClaim", "claimName").text("")
+
+
+def _reachable(one: Wanted, namespace: str, around: Surroundings) -> tuple[Term, ...] | None:
+    title, at, claim = f"claim {namespace}/{one.name}", one.at, one.find(namespace, around)
     if claim is None:
-        name.warn(f"claim {namespace}/{wanted} is {around.unknown}; its volume is taken to be reachable")
+        at.warn(f"{title} is {around.unknown}; {around.instead or 'its volume is taken to be reachable'}")
         return None
     if claim.one_pod:
-        name.warn(f"claim {namespace}/{wanted} serves one pod at a time (ReadWriteOncePod), which is not considered")
+        at.warn(f"{title} serves one pod at a time (ReadWriteOncePod), which is not considered")
     if not claim.volume:
-        name.warn(f"claim {namespace}/{wanted} is not bound; where its volume can be made is not considered")
+        at.warn(f"{title} is not bound; where its volume can be made is not considered")
     elif not claim.known:
-        name.warn(f"volume {claim.volume} of claim {namespace}/{wanted} is {around.unknown}")
+        at.warn(f"volume {claim.volume} of {title} is {around.unknown}")
     return claim.reachable

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from phalanx.dialects import alike, amounts, nodefilter, podrules
+from phalanx.dialects import alike, amounts, attachments, nodefilter, podrules
 from phalanx.dialects.fields import Field
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.nodes import Pairs, PodShape
@@ -28,19 +28,20 @@ def read(template: Field, namespace: str, around: Surroundings, extra: Mapping[s
     template.mapping()
     _refuse_what_is_not_built(template)
     key = alike.fingerprint(template.at("spec"), namespace)
-    shape = _KNOWN.get(key, template.at("spec").notes, lambda: _unlabelled(template.at("spec"), namespace, around))
+    shape = _KNOWN.get(key, template.at("spec").notes, lambda: _unlabelled(template, namespace, around))
     return replace(shape, labels=labels(template, extra))
 
 
-def _unlabelled(spec: Field, namespace: str, around: Surroundings) -> PodShape:
+def _unlabelled(template: Field, namespace: str, around: Surroundings) -> PodShape:
+    spec = template.at("spec")
     spec.mapping()
     spec.typos(*_READ)
     affinity = spec.at("affinity")
     affinity.mapping()
     affinity.typos("nodeAffinity", "podAffinity", "podAntiAffinity")
     return PodShape(
-        requests=amounts.effective(spec),
-        filter=nodefilter.read(spec, podrules.reachable(spec, namespace, around)),
+        requests=amounts.effective(spec) + attachments.of(template, namespace, around),
+        filter=nodefilter.read(spec, podrules.reachable(template, namespace, around)),
         ports=podrules.host_ports(spec),
         namespace=namespace,
         affinity=podrules.pod_terms(affinity.at("podAffinity"), namespace),

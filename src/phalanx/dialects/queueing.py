@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from phalanx.dialects import kindtable
 from phalanx.dialects.clerk import Clerk
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
@@ -12,6 +13,7 @@ from phalanx.dialects.kai import queue as kai
 from phalanx.dialects.kueue import guards
 from phalanx.dialects.kueue import queues as kueue
 from phalanx.dialects.kueue.queues import AdmissionCheck, ClusterQueue
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 from phalanx.model.queues import Flavor, LocalName, Queue, Queues
 
@@ -48,7 +50,7 @@ def read(docs: list[Document], topologies: tuple[str, ...], clerk: Clerk) -> Que
     all that ClusterQueues have and nobody here acts on yet."""
     found = _Found()
     for doc in docs:
-        kind = (doc.home, doc.kind)
+        kind = doc.of_kind
         at = clerk.opened(doc)
         if kind in _QUEUES:
             _keep(found.queues, doc, _QUEUES[kind](at), at, clerk)
@@ -91,10 +93,12 @@ def _keep(found: dict[str, Value], doc: Document, value: Value, at: Field, clerk
 def _warn_of_inactive(found: _Found, topologies: tuple[str, ...], clerk: Clerk) -> None:
     for name, queue in found.cluster_queues.items():
         for why in guards.inactive(queue, found.flavors, topologies, found.checks, guards.TODAY):
-            clerk.warnings.append(Problem(f"ClusterQueue/{name}", name, (), f"inactive ({why.reason}): {why.message}"))
+            about = ObjectKey("kueue.x-k8s.io", "ClusterQueue", "default", name)
+            clerk.warnings.append(Problem("", name, (), f"inactive ({why.reason}): {why.message}", about))
     unbuilt = guards.unbuilt(found.cluster_queues)
     if unbuilt is not None:
         clerk.warnings.append(Problem("ClusterQueue", None, (), unbuilt))
     for flavor in found.flavors.values():
         for why in guards.flavor_inactive(flavor, topologies):
-            clerk.warnings.append(Problem(f"Flavor/{flavor.name}", flavor.topology, topologies, why.message))
+            about = ObjectKey(kindtable.OURS, "Flavor", "default", flavor.name)
+            clerk.warnings.append(Problem("", flavor.topology, topologies, why.message, about))

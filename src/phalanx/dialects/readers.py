@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from phalanx.dialects import gang, kai, kueue, links, owners, workload
+from phalanx.dialects import gang, kai, kindtable, kueue, links, owners, workload
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobset import jobset
@@ -20,15 +20,15 @@ from phalanx.dialects.kinds import (
     statefulset,
     trainjob,
 )
+from phalanx.dialects.kindtable import POD, Kind, Purpose
 from phalanx.dialects.links import Link
-from phalanx.dialects.neighbours import Key, Neighbours
+from phalanx.dialects.neighbours import Neighbours
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings
+from phalanx.model.objects import ObjectKey
 
 Reader = Callable[[Field, Surroundings], Outline | None]
-Kind = tuple[str, str]  # API group and kind
-
-MAKERS: Mapping[Kind, Reader] = {
+_READERS: Mapping[Kind, Reader] = {
     ("", "Pod"): pod.read,
     ("batch", "Job"): job.read,
     ("batch", "CronJob"): cronjob.read,
@@ -48,9 +48,6 @@ MAKERS: Mapping[Kind, Reader] = {
     ("ray.io", "RayCluster"): ray.read_cluster,
     ("ray.io", "RayJob"): ray.read_job,
     ("ray.io", "RayService"): ray.read_service,
-}  # kinds whose controllers make pods
-
-GATHERERS: Mapping[Kind, Reader] = {
     ("phalanx.dev", "Gang"): gang.read,
     ("kueue.x-k8s.io", "Workload"): kueue.read,
     ("kueue.x-k8s.io", "PodGroup"): kueue.read_podgroup,
@@ -58,22 +55,19 @@ GATHERERS: Mapping[Kind, Reader] = {
     ("scheduling.k8s.io", "Workload"): workload.read,
     ("scheduling.k8s.io", "PodGroup"): workload.read_podgroup,
     ("scheduling.k8s.io", "CompositePodGroup"): workload.read_composite,
-}  # kinds that pods name as what they belong to
+}
+ALL = kindtable.complete("reader", (row.key for row in kindtable.ROWS if row.is_workload), _READERS)
+MAKERS = {row.key: ALL[row.key] for row in kindtable.of_purpose(Purpose.MAKES_PODS)}
+GATHERERS = {row.key: ALL[row.key] for row in kindtable.of_purpose(Purpose.GATHERS_PODS)}
 
-ALL: Mapping[Kind, Reader] = {**MAKERS, **GATHERERS}
-
-_POD: Kind = ("", "Pod")
-
-
-def key(doc: Document) -> Key:
-    return doc.home, doc.kind, doc.namespace, doc.name
+NEVER_THERE = {one.of_kind for one in (links.KUEUE, links.KUEUE_PODS)}  # named, and a copy or a mere name
 
 
 def surrounded(docs: Iterable[Document], around: Surroundings) -> Surroundings:
     """The surroundings with all documents to look up, and with a way to read a document inside another one."""
-    index: dict[Key, Field] = {}
+    index: dict[ObjectKey, Field] = {}
     for doc in docs:
-        index.setdefault(key(doc), Field.of(doc.value))
+        index.setdefault(doc.key, Field.of(doc.value))
     around = replace(around, neighbours=Neighbours(index))
     return replace(around, expand=lambda inner: _expanded(inner, around))
 
@@ -88,14 +82,14 @@ def _expanded(inner: Field, around: Surroundings) -> Outline | None:
 def is_part_of(kind: Kind, maker: Kind) -> bool:
     """Whether what something made is placed with it. A pod stands for itself where nobody reads what made it, or where
     that is a pod, as a Spark driver is (W-017)."""
-    if kind == _POD:
-        return maker != _POD and (maker in ALL or owners.has_no_gang(maker))
+    if kind == POD:
+        return maker != POD and (maker in ALL or owners.has_no_gang(maker))
     return maker in ALL
 
 
-def target(link: Link, namespace: str) -> Key:
+def target(link: Link, namespace: str) -> ObjectKey:
     """The key of the object that a link names."""
-    return link.carrier.api_group, link.carrier.kind, namespace, link.name
+    return ObjectKey(*link.carrier.of_kind, namespace, link.name)
 
 
 def is_followed(link: Link, namespace: str, neighbours: Neighbours) -> bool:

@@ -1,6 +1,6 @@
 """How the pods of each workload kind are told apart: by the labels and annotations that its controller gives them.
 
-One table, a row per kind. ``docs/grouping.md`` shows it beside what each kind becomes. Where a number can only be
+``docs/grouping.md`` shows it beside what each kind becomes. Where a number can only be
 understood with the workload at hand (where a StatefulSet starts to count, whether a PyTorchJob has a Master), the
 workload's document is asked; without it the answer is None, never a guess::
 
@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from phalanx.dialects import jobspec
+from phalanx.dialects import jobspec, kindtable
 from phalanx.dialects.fields import INT_MAX, Field
+from phalanx.dialects.kindtable import PodIdentity
 
 MAIN = "main"  # the pod set of a kind that has only one
 LEADER, WORKER = "leader", "worker"
@@ -192,29 +193,21 @@ class Recognition:
     pod_class: Texts = _nothing
 
 
-_ALIKE = Recognition(_main)
-_JOB = Recognition(_main, rank=_completion_index)
-_JOBSET = Recognition(_replicated_job, _job_index, _rank_in_replicated_job)
-_RAY = Recognition(_ray_group)
-
-TABLE: dict[str, Recognition] = {
-    "Pod": _ALIKE,
-    "Job": _JOB,
-    "CronJob": _JOB,
-    "StatefulSet": Recognition(_main, rank=_ordinal),
-    "ReplicaSet": _ALIKE,
-    "Deployment": _ALIKE,
-    "Rollout": _ALIKE,
-    "JobSet": _JOBSET,
-    "TrainJob": _JOBSET,
-    "LeaderWorkerSet": Recognition(_main, _group_index, _worker_index, _leads_or_works),
-    "MPIJob": Recognition(_role, rank=_replica_index),
-    "PyTorchJob": Recognition(_role, rank=_torch_rank),
-    "TFJob": Recognition(_role, rank=_replica_index),
-    "RayCluster": _RAY,
-    "RayJob": _RAY,
-    "RayService": _RAY,
-}
+_BY_IDENTITY = kindtable.complete(
+    "way to tell its pods",
+    [one for one in PodIdentity if one is not PodIdentity.BOUND_TO_NODES],
+    {
+        PodIdentity.ALIKE: Recognition(_main),
+        PodIdentity.COMPLETION_INDEX: Recognition(_main, rank=_completion_index),
+        PodIdentity.ORDINAL: Recognition(_main, rank=_ordinal),
+        PodIdentity.JOB_OF_JOBSET: Recognition(_replicated_job, _job_index, _rank_in_replicated_job),
+        PodIdentity.LEADER_AND_WORKERS: Recognition(_main, _group_index, _worker_index, _leads_or_works),
+        PodIdentity.ROLE: Recognition(_role, rank=_replica_index),
+        PodIdentity.TORCH_ROLE: Recognition(_role, rank=_torch_rank),
+        PodIdentity.RAY_GROUP: Recognition(_ray_group),
+    },
+)
+TABLE = {row.kind: _BY_IDENTITY[row.pods] for row in kindtable.ROWS if row.pods in _BY_IDENTITY}
 
 
 def recognise(kind: str, pod: Field, workload: Field) -> Recognised:

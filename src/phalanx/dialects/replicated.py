@@ -7,7 +7,7 @@ as it says itself, within the autoscaler's bounds, and its group knows how far i
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phalanx.dialects import outline, podsets, wishes
+from phalanx.dialects import kindtable, outline, podsets, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobspec import PODS_MAX
 from phalanx.dialects.outline import Outline
@@ -114,7 +114,8 @@ def _scales(scaler: Field, kind: str, name: str) -> bool:
     target = scaler.at("spec", "scaleTargetRef")
     if target.at("name").value != name or target.at("kind").value != kind:
         return False
-    return target.at("apiVersion").aside().text("apps/v1").rpartition("/")[0] == "apps"
+    api = target.at("apiVersion").aside().text(None)
+    return api is None or api.rpartition("/")[0] == kindtable.OWNER_GROUPS[kind]
 
 
 def _bounds(scaler: Field) -> _Bounds:

@@ -1,45 +1,52 @@
-"""From PersistentVolumeClaims, PersistentVolumes and PriorityClasses to what a pod's reader looks up."""
+"""From PersistentVolumeClaims, PersistentVolumes and classes to what a pod's reader looks up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
-from phalanx.dialects import nodefilter
+from phalanx.dialects import nodefilter, owners
 from phalanx.dialects.fields import Field
-from phalanx.dialects.surroundings import Claim, identity
-from phalanx.model.nodes import Term
+from phalanx.dialects.kindtable import POD
+from phalanx.dialects.surroundings import Claim, StorageClass, Volume, identity
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A claim as written: the volume it names, not yet looked up."""
-
-    volume: str
-    one_pod: bool
-
-
-def claim(doc: Field) -> tuple[tuple[str, str], Bound]:
+def claim(doc: Field) -> tuple[tuple[str, str], Claim]:
+    """A claim as written: the volume it names is not looked up yet."""
     doc.at("spec").mapping()
     modes = [mode.value for mode in doc.at("spec", "accessModes").items()]
-    return identity(doc), Bound(doc.at("spec", "volumeName").text(""), "ReadWriteOncePod" in modes)
+    owner = owners.controller(doc.aside())
+    return identity(doc), Claim(
+        volume=doc.at("spec", "volumeName").text(""),
+        one_pod="ReadWriteOncePod" in modes,
+        storage_class=doc.at("spec", "storageClassName").text(""),
+        owner=owner.uid if owner is not None and owner.of_kind == POD else "",
+        leaving=doc.at("metadata", "deletionTimestamp").present,
+    )
 
 
-def volume(doc: Field) -> tuple[str, tuple[Term, ...] | None]:
-    """A volume's name and the nodes it can be reached from (None: all)."""
+def volume(doc: Field) -> tuple[str, Volume]:
+    """A volume by its name."""
     doc.at("spec").mapping()
     affinity = doc.at("spec", "nodeAffinity")
     affinity.mapping()
     required = affinity.at("required")
-    return identity(doc)[1], nodefilter.terms(required) if required.present else None
+    reachable = nodefilter.terms(required) if required.present else None
+    return identity(doc)[1], Volume(reachable, doc.at("spec", "csi", "driver").text(""))
 
 
-def join(
-    claims: Mapping[tuple[str, str], Bound], volumes: Mapping[str, tuple[Term, ...] | None]
-) -> dict[tuple[str, str], Claim]:
-    """Claims with the places their volumes can be reached from."""
-    return {
-        key: Claim(bound.volume, bound.volume in volumes, volumes.get(bound.volume), bound.one_pod)
-        for key, bound in claims.items()
-    }
+def join(claims: Mapping[tuple[str, str], Claim], volumes: Mapping[str, Volume]) -> dict[tuple[str, str], Claim]:
+    """Claims with what is known of their volumes."""
+    return {key: _joined(one, volumes.get(one.volume)) for key, one in claims.items()}
+
+
+def _joined(claim: Claim, found: Volume | None) -> Claim:
+    if found is None:
+        return claim
+    return replace(claim, known=True, reachable=found.reachable, driver=found.driver)
+
+
+def storage_class(doc: Field) -> tuple[str, StorageClass]:
+    mode = doc.at("volumeBindingMode").choice("Immediate", "Immediate", "WaitForFirstConsumer")
+    return identity(doc)[1], StorageClass(mode == "WaitForFirstConsumer", doc.at("provisioner").text(""))
 
 
 def priority_class(doc: Field) -> tuple[str, int, bool]:

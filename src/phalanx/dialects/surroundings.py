@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from phalanx.dialects.fields import Field
+from phalanx.dialects.kindtable import Kind
 from phalanx.dialects.neighbours import NOBODY, Neighbours
 from phalanx.dialects.outline import Outline
 from phalanx.model.nodes import Term
@@ -25,6 +26,26 @@ class Claim:
     known: bool = False  # whether the volume itself was given
     reachable: tuple[Term, ...] | None = None
     one_pod: bool = False  # ReadWriteOncePod
+    driver: str = ""  # CSI driver of its volume
+    storage_class: str = ""
+    owner: str = ""  # uid of the pod that it was made for
+    leaving: bool = False  # it is being deleted
+
+
+@dataclass(frozen=True, slots=True)
+class StorageClass:
+    """``waits``: its volumes are made only when their first pod has a node (WaitForFirstConsumer)."""
+
+    waits: bool = False
+    driver: str = ""  # who makes them
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A PersistentVolume: the nodes it can be reached from (None: all), and its CSI driver, if it has one."""
+
+    reachable: tuple[Term, ...] | None = None
+    driver: str = ""
 
 
 def _nothing(_: Field) -> Outline | None:
@@ -40,6 +61,7 @@ class Surroundings:
 
     topologies: tuple[Topology, ...] = ()
     claims: Mapping[tuple[str, str], Claim] = field(default_factory=dict)  # (namespace, name)
+    classes: Mapping[str, StorageClass] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
     default_priority: int = 0
     default_topology: str | None = None  # of those who name none, where several exist
@@ -48,6 +70,9 @@ class Surroundings:
     rules: Rules = Rules()  # how those are treated who say nothing about it
     neighbours: Neighbours = NOBODY
     unknown: str = "not among the given objects"  # what is said of a name that stands for nothing
+    instead: str = ""  # what is done about a claim that is not there; empty: its volume is taken to be reachable
+    limited: frozenset[str] = frozenset()  # CSI drivers of whose volumes not any number may be attached to a node
+    unread: frozenset[Kind] = frozenset()  # kinds that may not be read: that none of them is there tells nothing
     expand: Callable[[Field], Outline | None] = _nothing
 
 

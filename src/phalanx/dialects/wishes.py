@@ -31,7 +31,9 @@ PREEMPTIBILITIES = ("preemptible", "non-preemptible", SEMI)
 MODES = ("Off", "Gang", "ReplicatedGang")
 
 _OUR_PREFIX = "phalanx.dev/"
-_WRITTEN_BY_US = tuple(f"phalanx.dev/{name}" for name in ("domain", "rank", "pinned", "node", "tolerated", "least"))
+_WRITTEN_BY_US = tuple(
+    f"phalanx.dev/{name}" for name in ("domain", "rank", "pinned", "node", "tolerated", "least", "suspended")
+)
 _OUR_LABELS = (QUEUE, GANG, "phalanx.dev/group", "phalanx.dev/replica")
 _KUEUE_PODSET = "kueue.x-k8s.io/podset-"
 _UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field, replace
 from phalanx.dialects import clusterstate, documents, exclusive, gang, inheritance, jobspec, links, owners, readers
 from phalanx.dialects.documents import Document, Role
 from phalanx.dialects.fields import Field, Notes
+from phalanx.dialects.kindtable import Kind
 from phalanx.dialects.links import Link
 from phalanx.dialects.members import value
-from phalanx.dialects.neighbours import Key, Member, Neighbours
+from phalanx.dialects.neighbours import Member, Neighbours
 from phalanx.dialects.outline import Entry, Outline
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.decision import Invalid
+from phalanx.model.mistakes import Mistake
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 from phalanx.model.request import Request
 from phalanx.model.snapshot import Snapshot
@@ -53,7 +56,7 @@ class _Aside:
     """Why a document is not placed by itself, and with whom it is."""
 
     why: str
-    host: Key
+    host: ObjectKey
 
 
 @dataclass(slots=True)
@@ -65,7 +68,7 @@ class _Open:
     outline: Outline | None = None
     aside: _Aside | None = None
     read: bool = False  # its reader was asked
-    joins: set[Key] = field(default_factory=set)  # what its pods say they belong to
+    joins: set[ObjectKey] = field(default_factory=set)  # what its pods say they belong to
 
 
 def read(docs: list[Document], around: Surroundings, snapshot: Snapshot | None) -> WorkloadReading:
@@ -78,7 +81,7 @@ def read(docs: list[Document], around: Surroundings, snapshot: Snapshot | None) 
         if one.aside is None and _readable(one) and _kind(one.doc) in readers.MAKERS:
             _outline(one, around)
     members = [*open_docs, *_running(docs, around)]
-    made = {readers.key(one.doc): one for one in open_docs if one.aside is not None}
+    made = {one.doc.key: one for one in open_docs if one.aside is not None}
     joined = _join(members, around.neighbours, made)
     around = replace(around, neighbours=around.neighbours.joined_by(joined))
     open_docs += _nameless(joined)
@@ -87,7 +90,7 @@ def read(docs: list[Document], around: Surroundings, snapshot: Snapshot | None) 
             _outline(one, around)
     found = _gathered([one for one in open_docs if one.aside is None], members, around, snapshot)
     aside = [one for one in open_docs if one.aside is not None]
-    refused = {readers.key(one.doc) for one in open_docs if one.at.notes.problems}
+    refused = {one.doc.key for one in open_docs if one.at.notes.problems}
     return replace(found, warnings=(*warnings, *_told(aside, refused)))
 
 
@@ -98,14 +101,14 @@ def _gathered(
     items: list[Request | Invalid] = []
     notes: dict[str, Problems] = {}
     outlines: list[Outline] = []
-    taken: dict[str, readers.Kind] = {}  # who goes by which id
+    taken: dict[str, Kind] = {}  # who goes by which id
     idle: list[_Open] = []  # those that want nothing now
-    joining: dict[Key, list[_Open]] = {}
+    joining: dict[ObjectKey, list[_Open]] = {}
     for member in members:
         for key in member.joins:
             joining.setdefault(key, []).append(member)
     for one in given:
-        found = _decidable(one, joining.get(readers.key(one.doc), []), around, taken, running)
+        found = _decidable(one, joining.get(one.doc.key, []), around, taken, running)
         items.extend(found)
         idle.extend([] if found else [one])
         if one.at.notes.warnings:
@@ -117,7 +120,7 @@ def _gathered(
     return WorkloadReading(tuple(items), notes, outlines=tuple(outlines))
 
 
-def _told(aside: list[_Open], refused: set[Key]) -> list[Problem]:
+def _told(aside: list[_Open], refused: set[ObjectKey]) -> list[Problem]:
     """A line for each document that is placed with another one, and what else there is to say about it.
 
     Pods that go together share theirs. ``refused``: workloads that are wrong, so that nothing is placed with them.
@@ -125,17 +128,18 @@ def _told(aside: list[_Open], refused: set[Key]) -> list[Problem]:
     alike: dict[object, list[_Open]] = {}
     for one in aside:
         alike.setdefault(("Pod", one.aside) if one.doc.kind == "Pod" else id(one), []).append(one)
-    remarks = [replace(note, path=f"{one.doc.title}: {note.path}") for one in aside for note in one.at.notes.warnings]
+    remarks = [note.told_of(one.doc.key) for one in aside for note in one.at.notes.warnings]
     return [*(_line(those, refused) for those in alike.values()), *remarks]
 
 
-def _line(those: list[_Open], refused: set[Key]) -> Problem:
+def _line(those: list[_Open], refused: set[ObjectKey]) -> Problem:
     first, others = those[0], len(those) - 1
     more = f" (and {others} more {'pod' if others == 1 else 'pods'} alike)" if others else ""
-    assert first.aside is not None
+    if first.aside is None:
+        raise Mistake(f"nobody said why {first.doc.title} is left aside")
     _, kind, _, name = first.aside.host
     but = f", but {kind} {name[:100]} is refused" if first.aside.host in refused else ""
-    return Problem(first.doc.title, first.doc.name, (), f"{first.aside.why}{but}{more}")
+    return Problem("", first.doc.name, (), f"{first.aside.why}{but}{more}", first.doc.key)
 
 
 # -- which documents are workloads -------------------------------------------------------------------------------
@@ -170,7 +174,7 @@ def _readable(one: _Open) -> bool:
     return True
 
 
-def _kind(doc: Document) -> readers.Kind:
+def _kind(doc: Document) -> Kind:
     return doc.home, doc.kind
 
 
@@ -182,11 +186,11 @@ def _made_by(one: _Open, neighbours: Neighbours) -> _Aside | None:
     owner = owners.controller(one.at.aside())
     if owner is None:
         return _made_by_job(one)
-    host = (owner.api_group, owner.kind, one.doc.namespace, owner.name)
+    host = owner.key(one.doc.namespace)
     given = neighbours.find(*host) is not None
     if owner.kind == "CronJob":  # one gang per run: the Job stands for itself (W-075)
         return None
-    if not readers.is_part_of(_kind(one.doc), (owner.api_group, owner.kind)):
+    if not readers.is_part_of(_kind(one.doc), owner.of_kind):
         return None
     if given:
         return _Aside(f"is made by {owner.kind} {owner.name} and is placed with it"[:300], host)
@@ -219,7 +223,9 @@ def _made_by_job(one: _Open) -> _Aside | None:
     job = next((name for name in named if isinstance(name, str) and name), None)
     if one.doc.kind != "Pod" or job is None or links.of(one.at.aside()) is not None:
         return None
-    return _Aside(f"is made by Job {job[:100]} and is placed with it", ("batch", "Job", one.doc.namespace, job))
+    return _Aside(
+        f"is made by Job {job[:100]} and is placed with it", ObjectKey("batch", "Job", one.doc.namespace, job)
+    )
 
 
 def _outline(one: _Open, around: Surroundings) -> None:
@@ -227,14 +233,16 @@ def _outline(one: _Open, around: Surroundings) -> None:
     one.outline = readers.ALL[_kind(one.doc)](one.at, around)
 
 
-def _join(given: list[_Open], neighbours: Neighbours, made: Mapping[Key, _Open]) -> dict[Key, tuple[Member, ...]]:
+def _join(
+    given: list[_Open], neighbours: Neighbours, made: Mapping[ObjectKey, _Open]
+) -> dict[ObjectKey, tuple[Member, ...]]:
     """Members by the object they name. Workloads all of whose groups are such members are set aside, each with a
     word; of those with some the others are left.
 
     ``made``: objects that somebody made, perhaps the very workload that names them. Our Gang then counts, with
     whatever was written into it since (W-023); what others make is only a copy of the workload.
     """
-    joined: dict[Key, list[Member]] = {}
+    joined: dict[ObjectKey, list[Member]] = {}
     for one in given:
         if one.outline is None or one.at.notes.problems:
             continue
@@ -253,7 +261,7 @@ def _join(given: list[_Open], neighbours: Neighbours, made: Mapping[Key, _Open])
     return {key: tuple(those) for key, those in joined.items()}
 
 
-def _gathers(link: Link, doc: Document, neighbours: Neighbours, made: Mapping[Key, _Open]) -> bool:
+def _gathers(link: Link, doc: Document, neighbours: Neighbours, made: Mapping[ObjectKey, _Open]) -> bool:
     """Whether pods with this link are placed with the object it names."""
     target = readers.target(link, doc.namespace)
     if target in made and link.carrier is links.OURS:
@@ -263,11 +271,11 @@ def _gathers(link: Link, doc: Document, neighbours: Neighbours, made: Mapping[Ke
     return readers.is_followed(link, doc.namespace, neighbours)
 
 
-def _nameless(joined: Mapping[Key, tuple[Member, ...]]) -> list[_Open]:
+def _nameless(joined: Mapping[ObjectKey, tuple[Member, ...]]) -> list[_Open]:
     """Kueue's groups of pods have no object; each is read as if there were one that holds no more than its name."""
     group, kind = links.KUEUE_PODS.api_group, links.KUEUE_PODS.kind
     found: list[_Open] = []
-    for _, _, namespace, name in (key for key in joined if key[:2] == (group, kind)):
+    for _, _, namespace, name in (key for key in joined if key.of_kind == (group, kind)):
         value: dict[object, object] = {"metadata": {"namespace": namespace, "name": name}}
         found.append(_Open(Document(group, "", kind, Role.WORKLOAD, value), Field.of(value, Notes())))
     return found
@@ -282,7 +290,7 @@ def _link(entry: Entry) -> Link | None:
 
 
 def _member(doc: Document, entry: Entry, link: Link) -> Member:
-    return Member(entry, link.group, link.replica, doc.title, doc.kind == "Pod", link.part_at)
+    return Member(entry, link.group, link.replica, doc.key, doc.kind == "Pod", link.part_at)
 
 
 def _set_aside(one: _Open, left: list[Entry], named: list[Link], neighbours: Neighbours) -> None:
@@ -310,7 +318,7 @@ def _with_members(left: list[Entry], before: list[Entry]) -> list[Entry]:
 
 
 def _decidable(
-    one: _Open, members: list[_Open], around: Surroundings, taken: dict[str, readers.Kind], running: Counter[str]
+    one: _Open, members: list[_Open], around: Surroundings, taken: dict[str, Kind], running: Counter[str]
 ) -> tuple[Request | Invalid, ...]:
     """The Requests of one workload, or its Invalid. What is wrong with its members is wrong with it."""
     doc, at = one.doc, one.at
@@ -320,7 +328,7 @@ def _decidable(
     requests = () if one.outline is None else gang.requests(one.outline, at.notes, around)
     for member in members:
         for problem in member.at.notes.problems:
-            at.notes.problem(replace(problem, path=f"{member.doc.title}: {problem.path}"))
+            at.notes.problem(problem.told_of(member.doc.key))
     qualifier = _qualifier(doc, taken)
     identity = doc.called(qualifier)
     if identity in taken:
@@ -337,7 +345,7 @@ def _decidable(
     return tuple(replace(exclusive.as_made(one, at.aside()), qualifier=qualifier) for one in requests)
 
 
-def _qualifier(doc: Document, taken: Mapping[str, readers.Kind]) -> str | None:
+def _qualifier(doc: Document, taken: Mapping[str, Kind]) -> str | None:
     """What tells a workload from others of its name: nothing for the first of them, then its kind, or more."""
     choices = (None, doc.kind, f"{doc.kind}.{doc.home}")
     return next(one for one in choices if taken.get(doc.called(one), _kind(doc)) == _kind(doc))

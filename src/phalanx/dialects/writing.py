@@ -23,6 +23,7 @@ from phalanx.dialects.workload import written as workload
 from phalanx.dialects.workload import written_podgroup as podgroup
 from phalanx.dialects.written import Written
 from phalanx.model.decision import Invalid
+from phalanx.model.mistakes import Mistake
 from phalanx.model.problems import Problem
 from phalanx.model.topology import AUTO, Topology
 
@@ -64,7 +65,11 @@ def convert(docs: object, to: str) -> Conversion:
 
 
 def _invalid(work: WorkloadReading) -> list[Problem]:
-    return [replace(problem, path=f"{_title(one)}: {problem.path}") for one in work.invalid for problem in one.problems]
+    return [
+        replace(problem, field=f"{_title(one)}: {problem.path}", about=None)
+        for one in work.invalid
+        for problem in one.problems
+    ]
 
 
 def _title(one: Invalid) -> str:
@@ -125,7 +130,8 @@ def _resolved(outline: Outline, topologies: tuple[Topology, ...], guessed: bool,
     ``guessed``: the topologies are, and so nothing is known of which level is the wider one.
     """
     spec = normal.plain(outline.spec)
-    assert isinstance(spec, dict)
+    if not isinstance(spec, dict):
+        raise Mistake("the plain form of an outline is no mapping")
     levels = choose(Field.of(spec).at("topologyName"), topologies)
     groups = spec.get("podGroups", ()) if guessed else _narrowed(spec, levels.topology)
     groups = [_group(group, levels.topology) for group in groups]

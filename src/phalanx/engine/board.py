@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.model.decision import Placed
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import RunningPod
 from phalanx.model.resources import Resources
 from phalanx.model.snapshot import Snapshot
@@ -69,7 +70,8 @@ class Board:
     def commit(self, placed: Placed) -> None:
         """The gang runs where it was placed. Costs what the gang has pods, times the drafts in use."""
         name = placed.request.id
-        assert name not in self._gangs, f"{name} is on the board already"
+        if name in self._gangs:
+            raise Mistake(f"{name} is on the board already")
         self._gangs[name] = tuple(pods_of(placed))
         self._book(self._gangs[name], 1)
 

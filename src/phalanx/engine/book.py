@@ -1,7 +1,8 @@
 """The Book: everything the engine remembers. Events go in, in any order of kinds, twice or late; a picture comes out.
 
-Membership is frozen at first sight (W-111): a pod that is relabelled stays where it was seen first. Every pod with a
-node counts once, whoever put it there (K-055, X-46): as a place of its gang once that is known, by itself before. Room
+A pod stays in the gang in which it was seen first (W-111), also when it is relabelled, for as long as that gang is
+there: another uid is another gang, and begins with nothing that the one before it had. Every pod with a node counts
+once, whoever put it there (K-055, X-46): as a place of its gang once that is known, by itself before. Room
 for the pods of DaemonSets counts before they are there (``headroom``).
 """
 
@@ -11,12 +12,15 @@ from typing import Any
 
 from phalanx.engine import holders
 from phalanx.engine.board import Board
-from phalanx.engine.gangs import HOLDING, Gang
+from phalanx.engine.gangs import Gang
 from phalanx.engine.headroom import Headroom
-from phalanx.engine.lifecycle import State
+from phalanx.engine.predecessors import Predecessors
+from phalanx.engine.slots import Slot
 from phalanx.engine.strangers import Strangers
 from phalanx.model.events import (
+    Answer,
     BindAnswered,
+    BindUnderWay,
     DaemonSetsSeen,
     Event,
     GangGone,
@@ -27,14 +31,24 @@ from phalanx.model.events import (
     PodGone,
     PodSeen,
     QueuesSeen,
+    SuspendRefused,
     TopologiesSeen,
 )
+from phalanx.model.mistakes import Mistake, Tripped
 from phalanx.model.nodes import Node, RunningPod
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.queues import Queues
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import Topology
 from phalanx.order.admission import asks_for_a_level
+
+
+class Unbooked(Mistake):
+    """Something was raised while an event was applied: what the book holds may be half of it."""
+
+    def __init__(self, event: Event) -> None:
+        super().__init__(f"{type(event).__name__} could not be applied")
+        self.event = event
 
 
 class Book:
@@ -48,9 +62,10 @@ class Book:
         self.topologies: tuple[Topology, ...] = ()
         self.queues = Queues()
         self.gangs: dict[str, Gang] = {}
+        self.aside: dict[str, Tripped] = {}  # gangs that are left alone: something was raised while they were looked at
         self.touched: dict[str, None] = {}
         self.freed = False
-        self.moved: dict[str, None] = {}  # nodes that changed or went since it was last asked
+        self.changed: dict[str, Node | None] = {}  # nodes as they were when it was last asked; None: they went
         self.renewed: dict[str, None] = {}  # gangs whose manifest changed since it was last asked
         self.left: list[str] = []  # gangs that were deleted since it was last asked
         self.needy: dict[str, None] = {}  # gangs that run and need room near them
@@ -59,10 +74,12 @@ class Book:
         self._headroom = Headroom(self.nodes)
         self._pods: dict[PodKey, Pod] = {}
         self._unclaimed: dict[str, set[PodKey]] = {}  # pods by a gang that was not seen yet
-        self._former: dict[str, float] = {}  # since when a gang was there that is gone, and of which pods are left
+        self.predecessors = Predecessors()
+        self._former: dict[str, tuple[str, float]] = {}  # uid and age of a gang that is gone, and left pods behind
+        self._lived: dict[str, tuple[str, str]] = {}  # uid of a pod -> the gang it was in last, and its uid
         self._bygone: set[str] = set()  # uids of pods that ended in a gang before the one that has its name now
-        self._membership: dict[str, tuple[str | None, str | None]] = {}  # uid -> gang and pod set
-        self._elsewhere: dict[str, tuple[str | None, str | None]] = {}  # of pods that say something else by now
+        self._joined: dict[str, tuple[str | None, str | None]] = {}  # uid -> gang and pod set
+        self._said: dict[str, tuple[str | None, str | None]] = {}  # uid -> what the pod says by now
         self._board: Board | None = None
         self._apply: dict[type, Callable[[Any], None]] = {
             NodeSeen: self._node_seen,
@@ -76,12 +93,17 @@ class Book:
             PodSeen: self._pod_seen,
             PodGone: self._pod_gone,
             BindAnswered: self._bind_answered,
+            BindUnderWay: self._bind_under_way,
+            SuspendRefused: self._suspend_refused,
         }
 
     def apply(self, events: Iterable[Event]) -> None:
         self.collected.clear()
         for event in events:
-            self._apply[type(event)](event)
+            try:
+                self._apply[type(event)](event)
+            except Exception as error:
+                raise Unbooked(event) from error
 
     # -- the picture ---------------------------------------------------------------------------------------------
 
@@ -108,18 +130,18 @@ class Book:
     def _running(self) -> tuple[RunningPod, ...]:
         found: list[RunningPod] = []
         for gang in sorted(self.gangs.values(), key=lambda one: one.id):
-            found += gang.holding()
+            found += gang.taking()
         for key in sorted(self._pods, key=str):
             pod = self._pods[key]
-            if pod.holds and self._gang_of(pod) is None:
-                found.append(_loose(pod))
+            if self._gang_of(pod) is None and self._takes_room(pod):
+                found.append(self._loose(pod))
         found += self._headroom.coming()
         return tuple(pod for pod in found if pod.node in self.nodes)
 
     def rebook(self, gang: Gang) -> None:
         """The board follows what a gang holds now."""
         if self._board is not None:
-            self._board.hold(gang.id, tuple(pod for pod in gang.holding() if pod.node in self.nodes))
+            self._board.hold(gang.id, tuple(pod for pod in gang.taking() if pod.node in self.nodes))
 
     def audit(self) -> list[str]:
         """Nodes on which the kept ledger differs from one made anew."""
@@ -134,7 +156,7 @@ class Book:
         if before == event.node:
             return
         if before is not None:
-            self.moved[event.node.name] = None  # its labels, taints or amounts: who chose it must choose again
+            self.changed.setdefault(event.node.name, before)
         self.nodes[event.node.name] = event.node
         self._headroom.look_again(event.node.name)
         self.strangers.look_again([event.node.name])
@@ -144,7 +166,7 @@ class Book:
 
     def _node_gone(self, event: NodeGone) -> None:
         if self.nodes.pop(event.name, None) is not None:
-            self.moved[event.name] = None  # another one of its name may be there before anybody looks
+            self.changed[event.name] = None  # another one of its name may be there before anybody looks
             self._headroom.look_again(event.name)
             self.strangers.leave(event.name)
             self._board = None
@@ -182,66 +204,138 @@ class Book:
         if asks_for_a_level(event.request.root):
             self.strangers.use(event.request.topology)
         known = self.gangs.get(name)
+        if known is not None and _is_another(event, known.uid, known.since if known.gone else event.since):
+            self._end(known)
+            known = None
         if known is None:
-            known = Gang(event.request, event.since, event.owner, entered=event.since, nodes=self.nodes)
-            self.gangs[name] = known
-            for key in sorted(self._unclaimed.pop(name, ()), key=str):
-                pod = self._pods[key]
-                known.pods[key] = pod
-                self._drop_loose(pod)
-            if self._former.pop(name, event.since) != event.since:
-                self._begin_anew(known)
-            self.rebook(known)
-        elif known.gone:
-            if known.since != event.since:
-                self._begin_anew(known)
-            known.gone, known.spoiled = False, False
-            known.request, known.owner, known.since = event.request, event.owner, event.since
-            self.renewed[name] = None
-        elif known.request == event.request and not known.spoiled:
-            if known.owner == event.owner:
-                return
-            known.owner = event.owner  # what makes its pods came after it, or is not alone any more
+            self._begin(event)
         else:
-            known.ask(event.request)
-            known.owner, known.spoiled = event.owner, False
-            self.renewed[name] = None
+            if known.gone or known.spoiled or known.request != event.request:
+                known.follow(event.request)
+                self.renewed[name] = None
+            elif known.owner == event.owner and known.hold.makers == event.makers:
+                return
+            known.follow_owner(event.owner, event.makers)
         self.touched[name] = None
 
-    def _begin_anew(self, gang: Gang) -> None:
-        """Another gang has its name now: what the pods of the one before have done is no work of this one."""
-        for pod in [pod for pod in gang.pods.values() if pod.ended]:
-            del gang.pods[pod.key], self._pods[pod.key]
-            self._membership.pop(pod.key.uid, None)
-            self._bygone.add(pod.key.uid)
-        gang.collected.clear()
+    def _begin(self, event: GangSeen) -> None:
+        """A gang with the pods that wait for it; not with what one of its name had before."""
+        name = event.request.id
+        gang = Gang(event.request, event.since, event.owner, event.uid, entered=event.since, nodes=self.nodes)
+        gang.follow_owner(event.owner, event.makers)
+        self.gangs[name] = gang
+        before = self._former.pop(name, None)
+        is_successor = before is not None and _is_another(event, *before)
+        for key in sorted(self._unclaimed.pop(name, ()), key=str):
+            pod = self._pods[key]
+            if _was_made_for(pod, gang):
+                self.predecessors.forget(key)
+            elif is_successor or self._was_in_another(pod, gang):
+                self._set_aside(pod)
+            if pod.key in self._pods and pod.key not in self.predecessors:
+                self._drop_loose(pod)
+                self._join(pod, gang)
+        self.rebook(gang)
+
+    def _end(self, gang: Gang) -> None:
+        """Another gang has its name: this one has no places any more. Pods that are on nodes, or on their way, take
+        their room by themselves; what those that have ended did is no work of the other one."""
+        homes = {slot.pod: slot.node for slot in gang.every_slot() if slot.pod in gang.asked}
+        self.forget(gang)
+        self._former[gang.id] = gang.uid, gang.since
+        for pod in gang.pods.values():
+            home = pod.node or homes.get(pod.key, "")
+            if home and pod.key in self._pods and not pod.ended:
+                self._leave_alone(pod, home)
+
+    def _join(self, pod: Pod, gang: Gang) -> None:
+        self._joined[pod.key.uid] = gang.id, pod.pod_set
+        self._lived[pod.key.uid] = gang.id, gang.uid
+        gang.take_in(pod)
+
+    def _was_in_another(self, pod: Pod, gang: Gang) -> bool:
+        """Whether a pod was in a gang of this name that is no more, and was not made for this one."""
+        name, uid = self._lived.get(pod.key.uid, ("", ""))
+        return name == gang.id and bool(uid) and uid != gang.uid and not _was_made_for(pod, gang)
+
+    def _set_aside(self, pod: Pod) -> None:
+        """It is of an earlier gang: what it did there is no work of this one, and what it takes it takes by itself."""
+        if pod.ended:
+            self._let_go(pod)
+        elif pod.holds:
+            self._leave_alone(pod, pod.node)
+
+    def _leave_alone(self, pod: Pod, node: str) -> None:
+        """It was placed for a gang that is no more, and is no member of another one for now, whichever it names."""
+        if pod.key not in self.predecessors:
+            joined = self._gang_of(self._pods[pod.key])
+            if joined is not None:
+                joined.lose(pod.key)
+                self.touched[joined.id] = None
+                self.rebook(joined)
+            self.predecessors.add(pod.key, node)
+        self._hold_loose(pod)
+
+    def _let_go(self, pod: Pod) -> None:
+        """It ended in an earlier gang, and says nothing any more."""
+        self.predecessors.forget(pod.key)
+        self._disclaim(pod.gang or "", pod.key)
+        self._drop_loose(pod)
+        del self._pods[pod.key]
+        for of_pod in (self._joined, self._said, self._lived):
+            of_pod.pop(pod.key.uid, None)
+        self._bygone.add(pod.key.uid)
+
+    def adopt(self, key: PodKey) -> None:
+        """A pod that was left alone stays: it is a member of what it names. One that is leaving is not."""
+        pod = self._pods.get(key)
+        if pod is None or (pod.leaving and pod.holds):
+            return
+        self.predecessors.forget(key)
+        self._lived.pop(key.uid, None)
+        self._disclaim(pod.gang or "", key)
+        joined, pod_set = self._said.get(key.uid, (pod.gang, pod.pod_set))
+        self._drop_loose(pod)
+        self._take_in(replace(pod, gang=joined, pod_set=pod_set))
 
     def _gang_spoiled(self, event: GangSpoiled) -> None:
         gang = self.gangs.get(event.id)
         if gang is not None and not gang.gone:
-            gang.spoiled = True
+            gang.spoil()
             self.touched[gang.id] = None
 
     def _gang_gone(self, event: GangGone) -> None:
         gang = self.gangs.get(event.id)
         if gang is not None:
-            gang.gone = True
+            gang.delete(event)
             self.touched[gang.id] = None
 
+    def set_aside(self, gang: Gang, tripped: Tripped) -> None:
+        """It is left alone, and the board is made anew: part of what it was to hold may stand there."""
+        self.aside[gang.id] = tripped
+        self.touched.pop(gang.id, None)
+        self.needy.pop(gang.id, None)
+        self.doubt_board()
+        self.freed = True
+
+    def doubt_board(self) -> None:
+        """Something was raised while somebody tried things on the board: it is made anew."""
+        self._board = None
+
     def forget(self, gang: Gang) -> None:
-        """The gang is no more, and nothing of it holds a place. Pods that are left of it wait for another one."""
+        """The gang is no more. Pods that are left of it are what they say they are by now."""
         del self.gangs[gang.id]
+        self.aside.pop(gang.id, None)
         self.left.append(gang.id)
         self.touched.pop(gang.id, None)
         if self._board is not None:
             self._board.hold(gang.id, ())
         for pod in gang.pods.values():
-            self._unclaimed.setdefault(gang.id, set()).add(pod.key)
-            self._former[gang.id] = gang.since
-            self._hold_loose(pod)
-        for pod in [pod for pod in gang.pods.values() if pod.key.uid in self._elsewhere]:
-            joined, pod_set = self._elsewhere[pod.key.uid]
-            self._pod_seen(PodSeen(replace(pod, gang=joined, pod_set=pod_set)))
+            joined, pod_set = self._said.get(pod.key.uid, (pod.gang, pod.pod_set))
+            self._joined.pop(pod.key.uid, None)
+            if joined == gang.id:
+                self._former[gang.id] = gang.uid, gang.since
+            self._take_in(replace(pod, gang=joined, pod_set=pod_set))
         self.freed = True
 
     # -- pods ----------------------------------------------------------------------------------------------------
@@ -253,11 +347,28 @@ class Book:
         before = self._pods.get(pod.key)
         if before == pod or (before is not None and before.node and not pod.node):
             return  # told twice, or told late: a pod never loses its node
-        self._pods[pod.key] = pod
-        if before is not None and before.holds and (not pod.holds or pod.running != before.running):
+        if (
+            before is not None
+            and self._home(before)
+            and (self._home(pod) != self._home(before) or pod.running != before.running)
+        ):
             self.freed = True  # it left, or it asks for less, or is another for those who keep away from it
         if before is not None and before.gang != pod.gang:
             self._take_from(before)
+        self._take_in(pod)
+        if before is None and (gang := self._gang_of(pod)) is not None:
+            gang.begin_again(pod)
+
+    def _take_in(self, pod: Pod) -> None:
+        """It stands where it belongs: in its gang, or by itself."""
+        self._pods[pod.key] = pod
+        successor = self.gangs.get(pod.gang or "")
+        if pod.key in self.predecessors and successor is not None and _was_made_for(pod, successor):
+            self.predecessors.forget(pod.key)
+            self._disclaim(successor.id, pod.key)
+            self._drop_loose(pod)
+        if pod.ended and pod.key in self.predecessors:
+            return self._let_go(pod)
         gang = self._gang_of(pod)
         if gang is None:
             if pod.gang is not None:
@@ -265,32 +376,33 @@ class Book:
                 self.strangers.forget(pod)
             else:
                 self.strangers.see(pod)
-            self._hold_loose(pod)
-            return
-        gang.pods[pod.key] = pod
-        if before is None and pod.pod_set is not None and pod.rank is not None:
-            gang.collected.pop((pod.pod_set, pod.rank), None)  # its controller has it done again
+            return self._hold_loose(pod)
+        if self._was_in_another(pod, gang) and (pod.ended or pod.holds):
+            return self._set_aside(pod)
+        self._join(pod, gang)
         self.touched[gang.id] = None
+        return None
 
     def _pod_gone(self, event: PodGone) -> None:
         self._bygone.discard(event.key.uid)
         pod = self._pods.pop(event.key, None)
         if pod is None:
             return
-        self._membership.pop(event.key.uid, None)
-        self._elsewhere.pop(event.key.uid, None)
-        self.freed = self.freed or pod.holds
+        for of_pod in (self._joined, self._said, self._lived):
+            of_pod.pop(event.key.uid, None)
+        self.freed = self.freed or self._takes_room(pod)
         gang = self._gang_of(pod)
         if gang is not None and pod.phase == "Succeeded":
-            self._collect(gang, pod)
+            self.collected.add(pod.key)
+            gang.collect(pod)
         self._take_from(pod)
+        self.predecessors.forget(event.key)
 
     def _take_from(self, pod: Pod) -> None:
         """Whoever had this pod has it no more: its gang, or nobody."""
         gang = self._gang_of(pod)
         if gang is not None:
-            gang.pods.pop(pod.key, None)
-            gang.asked.pop(pod.key, None)
+            gang.lose(pod.key)
             self.touched[gang.id] = None
             self.rebook(gang)  # at once: a pod stands on the board once, and another gang may have it in this step
             return
@@ -299,12 +411,6 @@ class Book:
         else:
             self.strangers.forget(pod)
         self._drop_loose(pod)
-
-    def _collect(self, gang: Gang, pod: Pod) -> None:
-        """The object of a pod that has succeeded is gone. A gang that waits begins from the first again."""
-        self.collected.add(pod.key)
-        if pod.pod_set is not None and gang.state in (*HOLDING, State.FINISHED):
-            gang.collected[pod.pod_set, pod.rank] += 1
 
     def _disclaim(self, gang: str, key: PodKey) -> None:
         left = self._unclaimed.get(gang, set())
@@ -316,14 +422,12 @@ class Book:
     def _member(self, pod: Pod) -> Pod:
         """The pod in the gang it was first seen in, while that is there; then in the one it names by now. One that was
         seen in none may still join one. (W-111)"""
-        uid, said = pod.key.uid, (pod.gang, pod.pod_set)
-        known = self._membership.get(uid, (None, None))
-        if pod.gang is not None and not self._keeps(known[0], pod):
-            known = self._membership[uid] = said
-        self._elsewhere.pop(uid, None)
-        if pod.gang is not None and known != said:
-            self._elsewhere[uid] = said
-        return pod if known == said else replace(pod, gang=known[0], pod_set=known[1])
+        uid = pod.key.uid
+        self._said[uid] = pod.gang, pod.pod_set
+        gang, pod_set = self._joined.get(uid, (None, None))
+        if gang in (None, pod.gang) or not self._keeps(gang, pod):
+            return pod
+        return replace(pod, gang=gang, pod_set=pod_set)
 
     def _keeps(self, name: str | None, pod: Pod) -> bool:
         """Whether a gang keeps a pod that may name another one by now. One that was deleted does so until it is known
@@ -337,12 +441,25 @@ class Book:
         return None if pod is None else self._gang_of(pod)
 
     def _gang_of(self, pod: Pod) -> Gang | None:
-        return self.gangs.get(pod.gang) if pod.gang is not None else None
+        if pod.gang is None or pod.key in self.predecessors:
+            return None
+        return self.gangs.get(pod.gang)
+
+    def _takes_room(self, pod: Pod) -> bool:
+        """Whether it takes room by itself: it is on a node, or may be bound to one any moment."""
+        return bool(self._home(pod))
+
+    def _home(self, pod: Pod) -> str:
+        """The node on which it takes room by itself, or room is kept for it."""
+        return "" if pod.ended else self.predecessors.node(pod) or pod.nominated
+
+    def _loose(self, pod: Pod) -> RunningPod:
+        return replace(pod.running, node=self._home(pod), gang=holders.loose(pod))
 
     def _hold_loose(self, pod: Pod) -> None:
         if self._board is not None:
-            held = pod.holds and pod.node in self.nodes
-            self._board.hold(holders.loose(pod), (_loose(pod),) if held else ())
+            held = self._home(pod) in self.nodes
+            self._board.hold(holders.loose(pod), (self._loose(pod),) if held else ())
         if pod.daemon_set:
             self._headroom.see(pod)
             self._hold_beside(pod)
@@ -359,12 +476,36 @@ class Book:
         if self._board is not None and pod.node:
             self._board.hold(*self._headroom.beside(pod))
 
+    def _suspend_refused(self, event: SuspendRefused) -> None:
+        """Whether that means anything by now is for the engine to say."""
+        if event.gang in self.gangs:
+            self.touched[event.gang] = None
+
     def _bind_answered(self, event: BindAnswered) -> None:
-        """What the answer means is for the engine to say; here it is only noted that there is one."""
+        """What the answer means for a gang is for the engine to say. A pod that was left alone while its bind was under
+        way, and was refused, waits for its place like any other."""
+        pod = self._pods.get(event.key)
+        if pod is not None and not pod.node and event.key in self.predecessors and event.answer is Answer.REFUSED:
+            self.adopt(event.key)
+
+    def _bind_under_way(self, event: BindUnderWay) -> None:
+        pod = self._pods.get(event.key)
+        gang = None if pod is None else self._gang_of(pod)
+        if pod is None or gang is None or pod.node or pod.ended or pod.pod_set is None:
+            return
+        gang.expect(Slot(pod.pod_set, 0, event.node, event.key, sent=True), event.key, event.at)
+        self.touched[gang.id] = None
 
 
-def _loose(pod: Pod) -> RunningPod:
-    return replace(pod.running, gang=holders.loose(pod))
+def _is_another(event: GangSeen, uid: str, since: float) -> bool:
+    """Whether a gang is another one than that with this uid; without uids, than that of this age."""
+    return event.uid != uid if event.uid or uid else event.since != since
+
+
+def _was_made_for(pod: Pod, gang: Gang) -> bool:
+    """Whether a pod that has been placed is younger than the gang: it was made for this one, and not for one before it.
+    Both times are whole seconds."""
+    return bool(pod.node or pod.ended) and 0 < int(gang.since) <= pod.made
 
 
 def _plain(amounts: dict[str, int]) -> dict[str, int]:

@@ -2,11 +2,16 @@
 
 from phalanx.engine.board import Board
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.mistakes import Mistake
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Reason, Why
 from phalanx.model.request import Request
 from phalanx.place import evidence, solve, verdicts, verify
+
+
+class BrokenRule(Mistake):
+    """A placement that the search found, and that the judge refused: it is never used."""
 
 
 def decide(board: Board, request: Request, policy: Policy = Policy()) -> Decision:
@@ -47,4 +52,6 @@ def _judge(board: Board, request: Request, placement: Placement) -> None:
     tree = board.draft(request.topology).tree
     paths = {name: tree.paths[tree.index[name]] for name in sorted(used) if tree.inside[tree.index[name]]}
     broken = verify.quick(free, paths, request, placement)
-    assert not broken, f"{'; '.join(broken)}\n{request!r}\n{placement!r}\nfree: {free!r}\npaths: {paths!r}"
+    if broken:
+        details = f"{request!r}\n{placement!r}\nfree: {free!r}\npaths: {paths!r}"
+        raise BrokenRule(f"{'; '.join(broken)}\n{details}")

@@ -18,7 +18,7 @@ _MEANS = {
     State.RUNNING: "Its minimum is ready.",
     State.DEGRADED: "It fell below its minimum. Its places are kept, and the recovery clock runs.",
     State.EVICTING: "All its pods are leaving; none of them comes back before the others are gone.",
-    State.FINISHED: "Its pods have succeeded, or it was deleted.",
+    State.FINISHED: "Its pods have succeeded, its owner has failed for good, or it was deleted.",
     State.INVALID: "Its manifest is wrong. It is looked at again when that changes.",
 }
 

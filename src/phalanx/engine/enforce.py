@@ -15,7 +15,7 @@ GATE = "Gate"
 
 def is_ahead(gang: Gang) -> bool:
     """Whether its places are found before its pods exist: an owner makes them once it is resumed."""
-    return gang.request.rules.enforcement == GATE and bool(gang.owner) and not gang.living()
+    return gang.request.rules.enforcement == GATE and gang.owner is not None and not gang.living()
 
 
 def released(
@@ -46,12 +46,17 @@ def is_released(gang: Gang, pod: Pod) -> bool:
     return bool(pod.node) or (gang.request.rules.enforcement == GATE and not pod.gated)
 
 
-def evicted(gang: Gang, cause: str) -> list[Effect]:
-    """The effects that take a gang off its nodes. An owner that can be suspended deletes its pods itself. (K-068)
+def evicted(gang: Gang, cause: str, now: float, patience: float) -> list[Effect]:
+    """The effects that take a gang off its nodes. What makes its pods, and can be suspended, deletes them itself
+    (K-068); ``patience``: so long it may take until it is seen to be.
 
     A pod whose bind is under way goes too: nobody can tell whether it will be bound in the end.
     """
     leaving = [pod for pod in gang.pods.values() if (pod.holds or pod.key in gang.asked) and not pod.leaving]
-    if gang.request.rules.enforcement == GATE and gang.owner:
-        return [Suspend(gang.id, gang.owner)]
+    if gang.request.rules.enforcement == GATE and gang.owner is not None:
+        return [Suspend(gang.id, gang.owner, cause)]
+    if gang.hold.is_whole or not leaving:
+        return []
+    if gang.hold.is_of_use(now, patience):
+        return [Suspend(gang.id, one.object, cause) for one in gang.hold.ask(now)]
     return [Evict(gang.id, pod.key, cause) for pod in sorted(leaving, key=lambda pod: pod.key.name)]

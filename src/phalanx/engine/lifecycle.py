@@ -6,6 +6,8 @@ ours, and stops the step. ``docs/lifecycle.md`` is drawn from it.
 
 from enum import StrEnum
 
+from phalanx.model.mistakes import Mistake
+
 
 class State(StrEnum):
     QUEUED = "Queued"  # waits for its turn, its pods or its room
@@ -38,6 +40,7 @@ class Cause(StrEnum):
     PODS_GONE = "its pods have left"
     PODS_VANISHED = "none of its pods is left"
     COMPLETED = "its pods have succeeded"
+    FAILED = "what makes its pods has failed for good"
     DELETED = "it was deleted"
     CHANGED = "it was made anew"
     MORE_WORK = "pods came that have yet to run"
@@ -57,6 +60,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.FOUND_BROKEN: _D,
         Cause.FOUND_HALF: _B,
         Cause.COMPLETED: _F,
+        Cause.FAILED: _F,
         Cause.DELETED: _F,
         Cause.WRONG: _I,
     },
@@ -68,6 +72,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.SUSPENDED: _E,
         Cause.DRAINED: _E,
         Cause.COMPLETED: _F,
+        Cause.FAILED: _F,
         Cause.DELETED: _F,
     },
     _B: {
@@ -80,6 +85,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.DRAINED: _E,
         Cause.PODS_VANISHED: _Q,
         Cause.COMPLETED: _F,
+        Cause.FAILED: _F,
         Cause.DELETED: _F,
     },
     _S: {
@@ -91,6 +97,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.DRAINED: _E,
         Cause.PODS_VANISHED: _Q,
         Cause.COMPLETED: _F,
+        Cause.FAILED: _F,
         Cause.DELETED: _F,
     },
     _U: {
@@ -100,6 +107,7 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.DRAINED: _E,
         Cause.PODS_VANISHED: _Q,
         Cause.COMPLETED: _F,
+        Cause.FAILED: _F,
         Cause.DELETED: _F,
     },
     _D: {
@@ -110,15 +118,17 @@ TABLE: dict[State, dict[Cause, State]] = {
         Cause.DRAINED: _E,
         Cause.PODS_VANISHED: _Q,
         Cause.COMPLETED: _F,
+        Cause.FAILED: _F,
         Cause.DELETED: _F,
     },
-    _E: {Cause.PODS_GONE: _Q, Cause.COMPLETED: _F, Cause.DELETED: _F},
+    _E: {Cause.PODS_GONE: _Q, Cause.COMPLETED: _F, Cause.FAILED: _F, Cause.DELETED: _F},
     _F: {Cause.CHANGED: _Q, Cause.MORE_WORK: _Q, Cause.DELETED: _F},
-    _I: {Cause.CORRECTED: _Q, Cause.COMPLETED: _F, Cause.DELETED: _F},
+    _I: {Cause.CORRECTED: _Q, Cause.COMPLETED: _F, Cause.FAILED: _F, Cause.DELETED: _F},
 }
 
 
 def after(state: State, cause: Cause) -> State:
     """The state that follows. A cause that the state does not know is a mistake of ours."""
-    assert cause in TABLE[state], f"{state} knows no {cause.name}"
+    if cause not in TABLE[state]:
+        raise Mistake(f"{state} knows no {cause.name}")
     return TABLE[state][cause]

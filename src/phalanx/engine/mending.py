@@ -7,17 +7,17 @@ elsewhere, and, when recovery takes too long, the gang (``reactions``).
 from collections import Counter
 from dataclasses import replace
 
-from phalanx.engine import growing, repair, seating, sizing
+from phalanx.engine import growing, nearby, repair, seating, sizing, torn
 from phalanx.engine.book import Book
 from phalanx.engine.gangs import STARTED, Gang
 from phalanx.engine.lifecycle import State
 from phalanx.engine.loop import Loop
 from phalanx.engine.repair import Survivors
 from phalanx.engine.slots import Slot
-from phalanx.model.decision import Placed, Waiting
+from phalanx.model.decision import Decision, Placed, Waiting
 from phalanx.model.effects import Evict, Report
 from phalanx.model.reasons import Reason, Why
-from phalanx.model.request import Missing
+from phalanx.model.request import Missing, Request
 
 MOVES = "GROUP_MOVES"  # why pods of a part are asked to go while the rest of their gang stays
 WHOLE = "Gang"  # the disruption of gangs of which no part is moved while the rest stays
@@ -33,9 +33,11 @@ class Mending:
 
         False: its places are gone before it has started, and nothing is left to be near to.
         """
+        self._see_levels(gang)
         if self._still_leaving(gang) or gang.spoiled:
             return True  # whose manifest is wrong keeps the places it has: its levels may be none any more
-        before, gang.lack = gang.lack, None
+        before = gang.lack
+        gang.note_lack(None)
         mended = self._mended(gang)
         if gang.lack is None or gang.lack.type is Why.PODS_MISSING:
             return mended  # pods that come one after the other lack each other for a moment
@@ -43,14 +45,24 @@ class Mending:
             self._loop.say(Report(gang.id, gang.state, "", gang.lack, self._loop.now))
         return mended
 
+    def _see_levels(self, gang: Gang) -> None:
+        """Whether it keeps its required levels, told when that changes: its nodes may have other labels by now."""
+        broken = torn.found(gang, self._book.board.draft(gang.request.topology).tree)
+        if gang.note_levels(broken):
+            self._loop.say(Report(gang.id, gang.state, "", None, self._loop.now))
+
     def _mended(self, gang: Gang) -> bool:
+        if gang.state in STARTED and seating.assign(gang):
+            self._loop.rebook(gang)  # a pod may ask for more than the one before it
         for slot in gang.every_slot():
-            slot.moved = slot.moved or (self._is_to_be_asked(gang, slot) and self._is_overfull(slot.node))
+            if not slot.moved and self._is_to_be_asked(gang, slot) and self._is_overfull(slot.node):
+                slot.lose_node()
         gone = [slot for slot in gang.every_slot() if self._is_lost(gang, slot)]
         extra = self._without_place(gang)
         if not gone and not extra:
             return True
-        if gang.state is State.RESERVED or not self._survivors(gang).nodes:
+        stands = bool(self._survivors(gang).nodes) or gang.has(gang.counted())  # those that succeeded are near nobody
+        if gang.state is State.RESERVED or not stands:
             return not gone or gang.state not in (State.RESERVED, State.BINDING)
         self._find_places(gang, [*gone, *self._joinable(gang, extra)])
         return True
@@ -65,7 +77,8 @@ class Mending:
         whole = growing.whole(gang.request.root, found, survivors.places)
         waiting = {slot.pod_set for slot in found} - {slot.pod_set for slot in whole}
         if waiting:
-            gang.lack = _missing(sizing.lacking(gang.request.root, waiting, survivors.places, gang.seen()))
+            lack = sizing.lacking(gang.request.root, waiting, survivors.places, gang.seen())
+            gang.note_lack(None if lack is None else gang.lacks(lack))
         return whole
 
     def _find_places(self, gang: Gang, wanted: list[Slot]) -> None:
@@ -76,14 +89,9 @@ class Mending:
         found = [slot for slot in new if not repair.is_new(slot)]
         kept = growing.whole(gang.request.root, found, places)
         if len(kept) < len(found):
-            self._give_back(gang, [slot for slot in found if not any(slot is one for one in kept)])
+            gang.give_back(slot for slot in found if not any(slot is one for one in kept))
+            self._book.needy[gang.id] = None  # they are looked for again when room comes free
             self._loop.rebook(gang)
-
-    def _give_back(self, gang: Gang, places: list[Slot]) -> None:
-        """These are no places any more. They are looked for again when room comes free."""
-        for name, listed in gang.slots.items():
-            gang.slots[name] = [slot for slot in listed if not any(slot is one for one in places)]
-        self._book.needy[gang.id] = None
 
     def _look_for(self, gang: Gang, wanted: list[Slot]) -> None:
         """Turn by turn, until nothing more is found. Where none of a set is found, the rest of it is not looked for."""
@@ -129,7 +137,7 @@ class Mending:
                 new = more
             else:
                 short |= {slot.pod_set for slot in bundle}
-                gang.lack = self._loop.turns.no_quota(gang, more)
+                gang.note_lack(self._loop.turns.no_quota(gang, more))
                 self._book.needy[gang.id] = None
                 if not survivors.whole:
                     break  # first what it cannot do without
@@ -173,7 +181,7 @@ class Mending:
         there = [gang.pods[slot.pod] for slot in gang.every_slot() if slot.leaving and slot.pod is not None]
         for pod in there:
             if seating.is_due(gang, pod, self._loop.now, self._loop.settings.bind_again):
-                gang.asked[pod.key] = self._loop.now
+                gang.ask_for(pod.key, self._loop.now)
                 self._loop.say(Evict(gang.id, pod.key, MOVES))
                 self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
         return bool(there)
@@ -192,12 +200,11 @@ class Mending:
             held = self._survivors(gang)
             rest = replace(held, nodes={name: nodes for name, nodes in held.nodes.items() if name not in inside})
             whole = {name: [s for s in gang.slots.get(name, ()) if not s.done] for name in sorted(inside)}
-            wanted = repair.asked(gang.request, {name: listed for name, listed in whole.items() if listed}, rest)
+            wanted = repair.asked(gang.asks(), {name: listed for name, listed in whole.items() if listed}, rest)
             way = None if wanted is None or not rest.nodes else self._loop.turns.more(gang, wanted, {})
             if way is not None and isinstance(self._loop.decide(way), Placed):
                 for slot in (slot for listed in whole.values() for slot in listed):
-                    slot.leaving = slot.pod is not None and bool(gang.pods[slot.pod].node)
-                    slot.moved = slot.moved or not slot.leaving
+                    slot.vacate(slot.pod is not None and bool(gang.pods[slot.pod].node))
                 self._still_leaving(gang)
                 return
 
@@ -218,11 +225,11 @@ class Mending:
             # where somebody else put it, or it came back to, is right for this pod and perhaps for no other
             slot = Slot(pod.pod_set, seating.number(gang, pod, found), pod.node, pod.key, moved=bool(pod.node))
             if pod.node:
-                gang.slots.setdefault(pod.pod_set, []).append(slot)
+                gang.add_place(slot)
             elif pod.pod_set in open_sets:
                 found.append(slot)
             else:
-                gang.lack = self._rest_of(gang, pod.pod_set)
+                gang.note_lack(self._rest_of(gang, pod.pod_set))
         return found
 
     def _open_sets(self, gang: Gang) -> set[str]:
@@ -238,7 +245,7 @@ class Mending:
     def _rest_of(self, gang: Gang, name: str) -> Reason | None:
         """What late pods wait for that start only when all of their set are there."""
         wanted = next(pods.count for pods in gang.request.root.pod_sets() if pods.name == name)
-        return _missing(Missing(name, wanted, gang.there().get(name, 0)))
+        return gang.lacks(Missing(name, wanted, gang.there().get(name, 0)))
 
     def _survivors(self, gang: Gang) -> Survivors:
         nodes: dict[str, dict[int, str]] = {}
@@ -256,14 +263,14 @@ class Mending:
         """Those of these places that were found: all that must be, and as many more as there is room for; None when
         there is not even room for the first. What is not found is looked for again when room comes free. (M-025)"""
         survivors = self._survivors(gang)
-        wanted = repair.asked(gang.request, lost, survivors)
+        wanted = repair.asked(gang.asks(), lost, survivors)
         if wanted is None:
             return None
         new = {name: sum(repair.is_new(slot) for slot in listed) for name, listed in lost.items()}
         way = self._loop.turns.more(gang, wanted, new)
         decision = None if way is None else self._loop.decide(way)
         if not isinstance(decision, Placed):
-            gang.lack = decision.reason if isinstance(decision, Waiting) else self._loop.turns.no_quota(gang, new)
+            self._note_lack(gang, wanted, decision, new)
             self._book.needy[gang.id] = None
             if survivors.whole and all(repair.is_new(slot) for listed in lost.values() for slot in listed):
                 return []  # it can do without
@@ -278,16 +285,17 @@ class Mending:
         self._loop.rebook(gang)
         return [slot for slot, _ in found]
 
+    def _note_lack(self, gang: Gang, wanted: Request, decision: Decision | None, new: dict[str, int]) -> None:
+        """Why these places were not found, and what was asked: what would help is looked for by that."""
+        if not isinstance(decision, Waiting):
+            return gang.note_lack(self._loop.turns.no_quota(gang, new))
+        draft = self._book.board.draft(decision.request.topology)
+        return gang.note_lack(nearby.told(gang.request, wanted, decision, draft), decision.request)
+
     def _take(self, gang: Gang, slot: Slot, node: str) -> None:
         """The place is on this node from now on."""
         if repair.is_new(slot):
-            gang.slots.setdefault(slot.pod_set, []).append(slot)
-        slot.node, slot.moved = node, False
+            gang.add_place(slot)
+        slot.move(node)
         if slot.pod is not None and slot.pod in gang.pods and gang.pods[slot.pod].node:
-            slot.pod = None  # it is lost with its node; another one will come
-
-
-def _missing(lack: Missing | None) -> Reason | None:
-    if lack is None:
-        return None
-    return Reason(Why.PODS_MISSING, lack.group, "cluster", lack.needed, pods_seen=lack.seen)
+            slot.give_up_pod()

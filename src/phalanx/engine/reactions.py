@@ -1,6 +1,6 @@
 """What a gang does about what happened to it: its pods came, went, failed, its node is gone, its clock ran out."""
 
-from phalanx.engine import enforce, growing, seating, sizing, slots
+from phalanx.engine import enforce, growing, nodechanges, seating, sizing, slots
 from phalanx.engine.book import Book
 from phalanx.engine.gangs import HOLDING, STARTED, Gang
 from phalanx.engine.lifecycle import Cause, State
@@ -8,7 +8,7 @@ from phalanx.engine.loop import Loop
 from phalanx.engine.mending import Mending
 from phalanx.engine.slots import Slot
 from phalanx.model.effects import Evict
-from phalanx.model.events import Answer, BindAnswered
+from phalanx.model.events import Answer, BindAnswered, Ending, SuspendRefused
 from phalanx.model.pods import Pod
 from phalanx.order.admission import is_drained
 
@@ -18,6 +18,7 @@ _TIMEOUTS = {
     State.STARTING: Cause.READY_TIMEOUT,
     State.DEGRADED: Cause.RECOVERY_TIMEOUT,
 }
+_ENDINGS = {Ending.DELETED: Cause.DELETED, Ending.SUCCEEDED: Cause.COMPLETED, Ending.FAILED: Cause.FAILED}
 
 
 class Reactions:
@@ -47,22 +48,25 @@ class Reactions:
             self._evicting(gang)
         elif gang.state in HOLDING:
             self._holding(gang)
+        if gang.state in HOLDING:
+            self._loop.let_go(gang)
         self._loop.rebook(gang)
         return None
 
     def take_stock(self, gang: Gang) -> None:
         """Books what the gang is seen to hold, before anybody does anything about it."""
         if gang.state is State.QUEUED and (gang.on_nodes() or gang.sent()):
-            gang.flavor = self._loop.turns.flavor_of(gang)
+            gang.take_flavor(self._loop.turns.flavor_of(gang))
         self._loop.rebook(gang)
 
     def _deleted(self, gang: Gang) -> None:
-        """It keeps room and quota while its pods leave, and while one of them may still be bound."""
+        """It was deleted, or is over: it keeps room and quota while its pods leave, and while one of them may still be
+        bound."""
         if gang.state is not State.FINISHED:
             self._loop.turns.leave(gang.id)
-            self._loop.move(gang, Cause.DELETED, gang.request.rules.schedule)
-            under_way = set(gang.asked)
-            gang.slots = {name: [s for s in listed if s.pod in under_way] for name, listed in gang.slots.items()}
+            how = Ending.DELETED if gang.end is None else gang.end.how
+            self._loop.move(gang, _ENDINGS[how], gang.request.rules.schedule)
+            gang.keep_under_way()
             self._book.freed = True
         late = gang.deadline is not None and self._loop.now >= gang.deadline
         self._loop.rebook(gang)
@@ -76,10 +80,14 @@ class Reactions:
             return
         if event.answer is not Answer.REFUSED:
             return  # done, perhaps done, or somewhere else: only seeing the pod tells, until then it is under way
-        gang.asked.pop(event.key)
-        if not gang.pods[event.key].node:
-            gang.refused[event.key] = gang.refused.get(event.key, 0) + 1
+        gang.refuse(event.key)
         self._book.touched[gang.id] = None
+
+    def suspend_refused(self, event: SuspendRefused) -> None:
+        """What makes the pods of a gang that leaves may not be suspended: its pods are deleted instead."""
+        gang = self._book.gangs.get(event.gang)
+        if gang is not None:
+            gang.refuse_hold(self._loop.now)
 
     def _completed(self, gang: Gang) -> bool:
         """Whether all of its work is done: nobody is left, and as many as must have succeeded."""
@@ -90,7 +98,7 @@ class Reactions:
             return False
         if gang.state is not State.FINISHED:
             self._loop.turns.leave(gang.id)
-            gang.slots = {}
+            gang.finish()
             self._loop.move(gang, Cause.COMPLETED)
             self._book.freed = True
         self._loop.rebook(gang)
@@ -100,34 +108,37 @@ class Reactions:
 
     def _tidy(self, gang: Gang) -> None:
         """Places follow their pods: kept for one that will be made again, free when it has succeeded."""
+        gang.follow_sets()
         living = {pod.key: pod for pod in gang.living()}
         for key in [key for key in gang.asked if key not in gang.pods or gang.pods[key].node]:
-            gang.asked.pop(key)
+            gang.answer(key)
+        lost = self._lost(gang)
         for slot in gang.every_slot():
-            slot.moved = slot.moved or slot.node in self._book.moved or slot.node not in self._book.nodes
+            if (slot.pod_set, slot.node) in lost or slot.node not in self._book.nodes:
+                slot.lose_node()
             if slot.pod is None:
                 continue
             pod = gang.pods.get(slot.pod)
             if pod is not None and pod.phase == "Succeeded":
-                slot.done = True
+                slot.succeed()
             elif slot.done or slot.pod in self._book.collected:
-                slot.pod, slot.done = None, True  # what it did stays done
+                slot.forget_pod()
             elif slot.pod not in living and not gang.is_leaving(slot.pod):
-                slot.pod, slot.empty_since = None, self._loop.now
-                slot.moved, slot.leaving = slot.moved or slot.leaving, False
+                slot.lose_pod(self._loop.now)
                 self._loop.wake_at(gang, self._loop.now + gang.request.rules.recovery)
             elif slot.pod in living and living[slot.pod].node and living[slot.pod].node != slot.node:
-                slot.node = living[slot.pod].node  # somebody else gave it a node
+                slot.follow(living[slot.pod])
         self._drop_unwanted(gang)
+
+    def _lost(self, gang: Gang) -> set[nodechanges.Spot]:
+        """Places that are none any more, for their nodes changed."""
+        spots = {(slot.pod_set, slot.node) for slot in gang.every_slot() if slot.node in self._book.changed}
+        return nodechanges.lost(self._book, self._loop.turns.on_flavor(gang), spots) if spots else set()
 
     def _drop_unwanted(self, gang: Gang) -> None:
         """Sets that were taken out of the manifest have no places, but for pods that may still be bound there."""
         for name in sorted(gang.slots.keys() - gang.wanted()):
-            before = gang.slots.pop(name)
-            kept = [slot for slot in before if slot.pod in gang.asked]
-            if kept:
-                gang.slots[name] = kept
-            self._book.freed = self._book.freed or len(kept) < len(before)
+            self._keep(gang, name, [slot for slot in gang.slots[name] if slot.pod in gang.asked])
 
     def release(self, gang: Gang) -> None:
         """Gives every place without a pod the next pod it can have, and asks for what is not bound yet."""
@@ -151,7 +162,8 @@ class Reactions:
                 continue
             if slot.pod_set in unbegun and not slot.sent:
                 continue
-            gang.asked[pod.key], slot.sent = self._loop.now, True
+            gang.ask_for(pod.key, self._loop.now)
+            slot.send()
             rank = offsets[slot.pod_set] + slot.number if slot.pod_set in offsets else pod.rank
             self._loop.say(enforce.released(gang, pod, slot, rank, tree, tolerations))
             self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
@@ -162,7 +174,8 @@ class Reactions:
         for slot in gang.every_slot():
             pod = gang.pods.get(slot.pod) if slot.pod is not None else None
             there = pod is not None and (pod.key in gang.asked or enforce.is_released(gang, pod))
-            slot.sent = slot.sent or there
+            if there:
+                slot.send()
         return self._too_few(gang, [slot for slot in gang.every_slot() if slot.pod is not None])
 
     def _too_few(self, gang: Gang, places: list[Slot]) -> set[str]:
@@ -181,7 +194,7 @@ class Reactions:
         """A pod on its way to a node that is gone, or in another domain by now: better none than one there."""
         if pod.key not in gang.asked:
             return
-        gang.asked[pod.key] = self._loop.now
+        gang.ask_for(pod.key, self._loop.now)
         self._loop.say(Evict(gang.id, pod.key, Cause.NODE_LOST.name))
         self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
 
@@ -190,18 +203,19 @@ class Reactions:
     def _queued(self, gang: Gang) -> None:
         """A gang that was not told to start but has pods on nodes or on their way to one: somebody else, or we before a
         restart, did that."""
+        if gang.cause is None and gang.hold.is_ours and gang.on_nodes():
+            return self._go_on_leaving(gang)
         on_their_way = gang.under_way()
         there = [*gang.bound(), *on_their_way]
         if not there or gang.has(gang.counted()):
-            gang.past = gang.broken()
+            gang.forgive_failures()
         if not there:
             return self._forget_places(gang)
         self._loop.turns.leave(gang.id)
         others = {name: listed for name, listed in gang.slots.items() if name not in gang.wanted()}
-        gang.slots = others | seating.found(gang, there, self._book.board.draft(gang.request.topology).tree)
-        gang.asked = {pod.key: self._loop.now for pod in on_their_way} | gang.asked  # whoever sent them
+        seated = seating.found(gang, there, self._book.board.draft(gang.request.topology).tree)
+        gang.find_running(others | seated, {pod.key: self._loop.now for pod in on_their_way})
         rules = gang.request.rules
-        gang.recall()
         if gang.has(gang.counted()):
             self._loop.move(gang, Cause.FOUND_RUNNING, rules.ready)
         elif gang.bound() and all(pod.ready for pod in gang.bound()):
@@ -210,22 +224,27 @@ class Reactions:
             self._loop.move(gang, Cause.FOUND_HALF, rules.schedule)
         return self._holding(gang)
 
+    def _go_on_leaving(self, gang: Gang) -> None:
+        """A scheduler before us was taking it off its nodes."""
+        self._loop.turns.leave(gang.id)
+        self._loop.move(gang, Cause.FOUND_HALF, gang.request.rules.schedule)
+        self._leave(gang, Cause.SUSPENDED)
+
     def _forget_places(self, gang: Gang) -> None:
         """Nobody can come to the places that are left of an earlier life."""
         self._book.freed = self._book.freed or any(gang.slots.values())
-        gang.slots, gang.asked = {}, {}
+        gang.drop_places()
 
     def _evicting(self, gang: Gang) -> None:
-        gang.past = gang.broken()
-        owned = gang.request.rules.enforcement == enforce.GATE and gang.owner
-        if self._waits_for_pods_to_leave(gang) or gang.asked or (owned and gang.living()):
+        gang.forgive_failures()
+        owned = gang.request.rules.enforcement == enforce.GATE and gang.owner is not None
+        held = owned or gang.hold.is_whole
+        awaited = gang.hold.is_awaited(self._loop.heard, self._loop.settings.suspension)
+        if self._waits_for_pods_to_leave(gang) or gang.asked or awaited or (held and gang.living()):
             return self._evict(gang)
-        gang.slots, gang.asked, gang.refused = {}, {}, {}
-        gang.collected.clear()
         self._book.freed = True
         wait = min(self._loop.settings.backoff * 2**gang.failures, self._loop.settings.backoff_most)
-        gang.failures += 1
-        gang.not_before = self._loop.now + wait * (1 + self._loop.jitter / 2)
+        gang.be_gone(self._loop.now + wait * (1 + self._loop.jitter / 2))
         self._loop.wake_at(gang, gang.not_before)
         self._loop.move(gang, Cause.PODS_GONE)
         return None
@@ -241,15 +260,16 @@ class Reactions:
         """Asks its pods to leave, and again while some do not: it is safe to repeat."""
         if self._loop.now < gang.not_before:
             return
-        for effect in enforce.evicted(gang, gang.cause.name if gang.cause is not None else ""):
+        cause = gang.cause.name if gang.cause is not None else ""
+        for effect in enforce.evicted(gang, cause, self._loop.heard, self._loop.settings.suspension):
             self._loop.say(effect)
-        gang.not_before = self._loop.now + self._loop.settings.bind_again
+        gang.call_again(self._loop.now + self._loop.settings.bind_again)
         self._loop.wake_at(gang, gang.not_before)
 
     def _holding(self, gang: Gang) -> None:
         """A gang with places: out of time or luck it leaves them; else it goes on as its pods do."""
         rules = gang.request.rules
-        if gang.request.suspended:
+        if gang.is_held_back:
             return self._leave(gang, Cause.SUSPENDED)
         if is_drained(gang.request, self._book.queues):
             return self._leave(gang, Cause.DRAINED)
@@ -259,7 +279,7 @@ class Reactions:
             if gang.state is State.BINDING:
                 return self._leave(gang, Cause.BIND_FAILED)
             self._rest(gang)
-        if gang.deadline is not None and self._loop.now >= gang.deadline:
+        if self._is_late(gang):
             return self._leave(gang, _TIMEOUTS[gang.state])
         if gang.state in STARTED and not gang.pods:
             return self._vanished(gang)
@@ -270,10 +290,26 @@ class Reactions:
         self._progress(gang)
         return None
 
+    def _is_late(self, gang: Gang) -> bool:
+        """Whether its clock ran out, and what it waits for has not come: what was heard counts before the clock, and a
+        clock counts only once all that happened until then was heard."""
+        if gang.deadline is None or self._loop.now < gang.deadline or self._has_come(gang):
+            return False
+        if self._loop.heard < gang.deadline:
+            self._loop.wake_at(gang, gang.deadline)
+            return False
+        return True
+
+    def _has_come(self, gang: Gang) -> bool:
+        """Whether what the clock of its state waits for is there."""
+        if gang.state is State.RESERVED:
+            return sizing.can_start(gang.request, gang.seen())
+        return gang.has(gang.counted(only_ready=gang.state is State.STARTING))
+
     def _is_to_start_over(self, gang: Gang) -> bool:
         """Whether pods are on their way to a node that is gone, and their owner makes all of them anew: a Job counts
         each pod that is deleted under it as a failure, and makes the next one only after a while. (K-068)"""
-        owned = gang.request.rules.enforcement == enforce.GATE and gang.owner
+        owned = gang.request.rules.enforcement == enforce.GATE and gang.owner is not None
         if not owned or gang.state is not State.BINDING:
             return False
         return any(slot.moved and slot.pod in gang.asked for slot in gang.every_slot())
@@ -286,7 +322,7 @@ class Reactions:
             self._loop.move(gang, Cause.PODS_CAME, rules.schedule)
         self.release(gang)
         if gang.kept is not None and gang.has_grown():
-            gang.kept = None
+            gang.grow_up()
         enough = gang.has(gang.counted())
         if enough:
             self._give_up_empty(gang)
@@ -297,17 +333,17 @@ class Reactions:
         if gang.state is State.DEGRADED and enough:
             self._loop.move(gang, Cause.RECOVERED, rules.ready)
         if gang.state is State.STARTING and gang.has(gang.counted(only_ready=True)):
-            gang.failures = 0
+            gang.become_ready()
             self._loop.move(gang, Cause.READY)
 
     def _give_up_empty(self, gang: Gang) -> None:
         """Places that nobody took for as long as a recovery may last are given back: the gang has become smaller."""
         for slot in gang.every_slot():
             if slot.pod is None and slot.empty_since is None and not slot.done:
-                slot.empty_since = self._loop.now  # found ahead, and the gang has started without it
+                slot.stay_empty(self._loop.now)  # found ahead
                 self._loop.wake_at(gang, self._loop.now + gang.request.rules.recovery)
         latest = self._loop.now - gang.request.rules.recovery
-        for name, listed in gang.slots.items():
+        for name, listed in list(gang.slots.items()):
             kept = [slot for slot in listed if slot.empty_since is None or slot.pod or slot.empty_since > latest]
             self._keep(gang, name, kept)
         for name in self._too_few(gang, list(gang.every_slot())):
@@ -315,35 +351,26 @@ class Reactions:
 
     def _keep(self, gang: Gang, name: str, kept: list[Slot]) -> None:
         """Of the places of a set only these are left."""
-        self._book.freed = self._book.freed or len(kept) < len(gang.slots[name])
-        gang.slots[name] = kept
+        self._book.freed = gang.keep_places(name, kept) or self._book.freed
 
     def _rest(self, gang: Gang) -> None:
         """A late pod that no node takes is left alone for a while: a long one, if the gang can run without it."""
         seconds = self._loop.settings.backoff_most if gang.has(gang.counted()) else self._loop.settings.backoff
         tired = [key for key, count in gang.refused.items() if count >= self._loop.settings.bind_tries]
-        for key in tired:
-            del gang.refused[key]
-            gang.resting[key] = self._loop.now + seconds
-            self._loop.wake_at(gang, gang.resting[key])
-        for name, listed in gang.slots.items():
-            gang.slots[name] = [slot for slot in listed if slot.pod not in tired]
+        gang.rest(tired, self._loop.now + seconds)
+        if tired:
+            self._loop.wake_at(gang, self._loop.now + seconds)
         self._book.freed = True
 
     def _vanished(self, gang: Gang) -> None:
-        gang.slots, gang.asked = {}, {}
-        gang.collected.clear()
-        gang.urgent = True
+        gang.vanish()
         self._book.freed = True
         self._loop.move(gang, Cause.PODS_VANISHED)
 
     def _leave(self, gang: Gang, cause: Cause) -> None:
         """The whole gang leaves its places. What is not bound stays and waits for the next turn."""
         self._loop.move(gang, cause)
-        under_way = set(gang.asked)
-        gang.slots = {name: [s for s in listed if s.pod in under_way] for name, listed in gang.slots.items()}
-        gang.refused, gang.not_before = {}, self._loop.now
+        gang.leave(cause, self._loop.now)
         self._evict(gang)
-        gang.urgent = cause in (Cause.NODE_LOST, Cause.RECOVERY_TIMEOUT)
         self._book.freed = True
         self._evicting(gang)

@@ -8,8 +8,9 @@ the request for the rest is its tree without those levels, and with those domain
 Where pods are kept apart, the domains that have enough of them are closed to the rest. What is open changes with every
 pod, so that such places are found one at a time.
 
-Lost places are found all or none, and so is what the minimum lacks; of the new places beyond it as many as there is
-room for, the lowest numbers first. The request says so with its minimum counts, so that one decision answers both.
+What the minimum lacks is found all or none, and so are lost places of slices; of the places beyond it, lost ones or
+new, as many as there is room for, the lowest numbers first. The request says so with its minimum counts, so that one
+decision answers both.
 """
 
 from collections import Counter
@@ -22,9 +23,11 @@ from phalanx.model.placement import Placement
 from phalanx.model.request import Group, PodSet, Request, Slice
 from phalanx.model.topology import Tree
 
+_REPAIR = " (repair)"  # what the unit of such a request ends with
+
 Either = tuple[Term, ...]  # one of them must hold
 Terms = tuple[Either, ...]  # and so in each of these
-_PART = "~"  # between the name of a pod set and the number of its slice; no name holds it
+PART = "~"  # between the name of a pod set and the number of its slice; no name holds it
 
 
 Place = tuple[str, int]  # a pod set and a number in it
@@ -46,10 +49,12 @@ class Survivors:
     firm: frozenset[str] = frozenset()
 
     def must(self, pods: PodSet, lost: Sequence[Slot]) -> int:
-        """How many of these places there must be: the lost ones, and as many new ones as the minimum lacks."""
-        new = sum(is_new(slot) for slot in lost)
-        lacking = max(pods.min_count - self.places.get(pods.name, 0), 0)
-        return len(lost) - new + min(lacking, new)
+        """How many of these places there must be: as many as the minimum lacks without them; of a set that is cut into
+        slices all that were lost."""
+        again = sum(not is_new(slot) for slot in lost)
+        if pods.slices:
+            return again + min(max(pods.min_count - self.places.get(pods.name, 0), 0), len(lost) - again)
+        return min(max(pods.min_count - (self.places.get(pods.name, 0) - again), 0), len(lost))
 
     def begun(self, pods: PodSet) -> set[int]:
         """The smallest slices of a set that somebody runs in."""
@@ -168,7 +173,13 @@ def asked(request: Request, lost: Mapping[str, Sequence[Slot]], survivors: Survi
     if root is None:
         return None
     root = _with_some(root) if sum(1 for _ in root.pod_sets()) == 1 else root
-    return replace(request, root=root, unit=f"{request.unit or ''} (repair)", missing=())
+    return replace(request, root=root, unit=f"{request.unit or ''}{_REPAIR}", missing=())
+
+
+def whose(request: Request) -> str:
+    """The id of the gang that a request is of, be it for new places of some of its pods."""
+    is_whole = request.unit is None or not request.unit.endswith(_REPAIR)
+    return request.id if is_whole else request.id.removesuffix(_REPAIR).removesuffix("#")
 
 
 def _with_some(group: Group) -> Group:
@@ -188,13 +199,13 @@ def _group(group: Group, lost: Mapping[str, Sequence[Slot]], survivors: Survivor
     for member in group.members:
         parts = _member(member, lost, survivors, inside)
         if parts and survivors.whole and group.min_members is not None and _is_all_new(member, lost):
-            more.append(parts[0] if len(parts) == 1 else Group(f"{member.name}{_PART}all", tuple(parts)))
+            more.append(parts[0] if len(parts) == 1 else Group(f"{member.name}{PART}all", tuple(parts)))
         else:
             members += parts
     if more:
         begun = any(survivors.places.get(name) for name in names)
         least = 0 if begun or group.min_members is None else min(group.min_members, len(more))
-        members.append(Group(f"{group.name}{_PART}more", tuple(more), min_members=least))
+        members.append(Group(f"{group.name}{PART}more", tuple(more), min_members=least))
     if not members:
         return None
     required = group.required if held is None else None
@@ -239,7 +250,7 @@ def in_order(lost: Iterable[Slot]) -> list[Slot]:
 def _one(pods: PodSet, slot: Slot, least: int, survivors: Survivors, around: Terms) -> PodSet:
     """One place that must be near those of its rank. Where they are lost too, each finds its own way back first."""
     near = survivors.partners((pods.name, slot.number))
-    return _set(f"{pods.name}{_PART}{slot.number}", pods, 1, least, (*around, *near))
+    return _set(f"{pods.name}{PART}{slot.number}", pods, 1, least, (*around, *near))
 
 
 def _slice(
@@ -247,7 +258,7 @@ def _slice(
 ) -> Group | PodSet:
     """The places of one slice: in the domain of its survivors, also of a narrower layer if all are in one. A slice that
     is not begun yet is begun with all of them or not at all."""
-    name = f"{pods.name}{_PART}{part}"
+    name = f"{pods.name}{PART}{part}"
     lost = [slot for slot, _ in wanted]
     held = survivors.nodes.get(pods.name, {})
     level: int | None = None
@@ -303,5 +314,5 @@ def given(
 
 def _called(pods: PodSet, slot: Slot, linked: bool) -> str:
     if linked:
-        return f"{pods.name}{_PART}{slot.number}"
-    return f"{pods.name}{_PART}{slot.number // pods.slices[0].size}" if pods.slices else pods.name
+        return f"{pods.name}{PART}{slot.number}"
+    return f"{pods.name}{PART}{slot.number // pods.slices[0].size}" if pods.slices else pods.name

@@ -11,8 +11,9 @@ from phalanx.model.request import Slice
 from phalanx.model.topology import Tree
 
 
-def assign(gang: Gang) -> None:
-    """Gives every pod without a place one that is free, if there is one for it."""
+def assign(gang: Gang) -> bool:
+    """Gives every pod without a place one that is free, if there is one for it. Whether any was given."""
+    given = False
     offsets = slots.offsets(gang.request)
     taken = {slot.pod for slot in gang.every_slot() if slot.pod is not None}
     for pod in gang.living():
@@ -20,9 +21,9 @@ def assign(gang: Gang) -> None:
             continue
         slot = _free(gang.slots[pod.pod_set], pod, offsets.get(pod.pod_set))
         if slot is not None:
-            slot.pod = pod.key
-            if pod.node:
-                slot.node = pod.node
+            slot.take(pod)
+            given = True
+    return given
 
 
 def _free(listed: list[Slot], pod: Pod, offset: int | None) -> Slot | None:

@@ -19,4 +19,6 @@ class Settings:
     backoff: float = 1.0
     backoff_most: float = 60.0
     pods_grace: float = 10.0
+    suspension: float = 15.0  # so long a maker may take to be seen suspended; then pods are deleted one by one
+    succession: float = 10.0  # so long a pod that was placed for a gang is no member of another one of its name
     starving: float = 3600.0  # who has waited this long is passed by nobody any more

@@ -4,10 +4,13 @@ All of it where others are made only when the first have nodes: to wait for thos
 place the first alone would be to start half a gang.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from phalanx.model import resources
+from phalanx.model.pods import Pod
 from phalanx.model.request import Group, Missing, PodSet, Request
+from phalanx.model.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,34 @@ def sized(request: Request, seen: Mapping[str, Seen]) -> Request | Missing:
     if isinstance(root, Missing):
         return root
     return replace(request, root=root, missing=())
+
+
+def as_large(request: Request, pods: Iterable[Pod]) -> Request:
+    """The request with sets whose pods are as large as the largest of these: what makes them knows their template, and
+    something on the way may have added to it (a sidecar)."""
+    largest: dict[str, Resources] = {}
+    for pod in pods:
+        known = largest.setdefault(pod.pod_set or "", pod.running.requests)
+        if known != pod.running.requests:
+            largest[pod.pod_set or ""] = resources.combine((known, pod.running.requests), max)
+    grown: dict[str, Resources] = {}
+    for one in request.root.pod_sets():
+        asked = largest.get(one.name, one.shape.requests)
+        if asked != one.shape.requests:
+            grown[one.name] = resources.combine((asked, one.shape.requests), max)
+    return replace(request, root=_grown(request.root, grown)) if grown else request
+
+
+def _grown(group: Group, amounts: Mapping[str, Resources]) -> Group:
+    return replace(group, members=tuple(_grown_member(one, amounts) for one in group.members))
+
+
+def _grown_member(member: Group | PodSet, amounts: Mapping[str, Resources]) -> Group | PodSet:
+    if isinstance(member, Group):
+        return _grown(member, amounts)
+    if member.name not in amounts:
+        return member
+    return replace(member, shape=replace(member.shape, requests=amounts[member.name]))
 
 
 def can_start(request: Request, seen: Mapping[str, Seen]) -> bool:

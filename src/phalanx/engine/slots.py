@@ -18,9 +18,74 @@ class Slot:
     pod: PodKey | None = None
     sent: bool = False  # somebody was sent to it, or found there
     done: bool = False  # its pod has succeeded, and needs it no more
-    moved: bool = False  # its node went, or has other labels than when it was chosen: nobody else is bound to it
+    moved: bool = False  # its node went, or is no good for it any more (``nodechanges``): nobody else is bound to it
     leaving: bool = False  # its pod was asked to go, so that its group can be placed elsewhere
     empty_since: float | None = None  # when its last pod left it
+
+    def copied(self) -> "Slot":
+        """Another one that is as it is now."""
+        return Slot(
+            self.pod_set, self.number, self.node, self.pod, self.sent, self.done, self.moved, self.leaving,
+            self.empty_since,
+        )  # fmt: skip
+
+    def take(self, pod: Pod) -> None:
+        """This pod has it now. One that is on a node already brings that with it."""
+        self.pod = pod.key
+        self.node = pod.node or self.node
+
+    def follow(self, pod: Pod) -> None:
+        """Somebody else gave its pod a node."""
+        self.node = pod.node
+
+    def send(self) -> None:
+        """Somebody was sent to it, or found there."""
+        self.sent = True
+
+    def succeed(self) -> None:
+        """Its pod has done its work."""
+        self.done = True
+
+    def forget_pod(self) -> None:
+        """Its pod is not listed any more; what that did stays done."""
+        self.pod, self.done = None, True
+
+    def lose_pod(self, now: float) -> None:
+        """Its pod left it. One that was asked to go elsewhere leaves a place that is none any more."""
+        self.pod, self.empty_since = None, now
+        self.moved, self.leaving = self.moved or self.leaving, False
+
+    def stay_empty(self, now: float) -> None:
+        """Its gang has started without a pod for it."""
+        self.empty_since = now
+
+    def lose_node(self) -> None:
+        """Its node went, or is no good for it any more: nobody else is bound to it."""
+        self.moved = True
+
+    def move(self, node: str) -> None:
+        """It is on this node from now on."""
+        self.node, self.moved = node, False
+
+    def give_up_pod(self) -> None:
+        """Its pod is lost with its node; another one will come."""
+        self.pod = None
+
+    def vacate(self, is_taken: bool) -> None:
+        """Its group moves elsewhere: a pod that is there is asked to go first."""
+        self.leaving = is_taken
+        self.moved = self.moved or not is_taken
+
+    def rename(self, pod_set: str) -> None:
+        """Its set is called this now."""
+        self.pod_set = pod_set
+
+    def renumber(self, number: int) -> None:
+        self.number = number
+
+    def set_back(self, seconds: float) -> None:
+        """The clock was set back."""
+        self.empty_since = None if self.empty_since is None else self.empty_since - seconds
 
 
 def made(request: Request, placement: Placement) -> dict[str, list[Slot]]:
@@ -62,7 +127,7 @@ def numbered(made: dict[str, list[Slot]], request: Request, living: Sequence[Pod
         )
         if len(ranks) == len(slots):
             for slot, rank in zip(slots, ranks, strict=True):
-                slot.number = rank
+                slot.renumber(rank)
     return made
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from phalanx.model.effects import Notice, Topic
 from phalanx.model.nodes import Node
+from phalanx.model.objects import ObjectKey
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.topology import HOSTNAME, Topology
 
@@ -63,7 +64,7 @@ class Strangers:
     def _notice(self, node: str) -> Notice:
         self._told.add(node)
         names = sorted(str(key) for key in self._on.pop(node))
-        return Notice(f"Node/{node}", Topic.FOREIGN_PODS, tuple(names[:NAMES_MAX]))
+        return Notice(ObjectKey("", "Node", "", node), Topic.FOREIGN_PODS, tuple(names[:NAMES_MAX]))
 
 
 def _is_inside(node: Node | None, topologies: Iterable[Topology]) -> bool:

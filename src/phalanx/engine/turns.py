@@ -30,7 +30,7 @@ from phalanx.order.sequence import Ageing, Entry
 from phalanx.order.usage import Usage
 from phalanx.order.waiting import Asked, Hints, Waiting
 from phalanx.place import room
-from phalanx.place.evidence import emptied
+from phalanx.place.evidence import emptied, never_fits
 
 QUEUE_CHANGES = ("QueueChanged",)
 QUOTA_COMES = (PODS_GONE, *QUEUE_CHANGES)
@@ -70,7 +70,7 @@ class Turns:
         self._patience = patience
         self._waiting = Waiting()
         self._lines = Lines()
-        self.usage = Usage()
+        self.usage = Usage(book.queues)
         self._booked: dict[str, Booked] = {}
         self._holders: dict[tuple[str, str | None, str], tuple[str, ...]] = {}  # of quotas, until somebody books
         self._eased: set[str] = set()
@@ -234,16 +234,23 @@ class Turns:
         return closed(request, self._book.queues)
 
     def ways(self, request: Request) -> Iterator[tuple[Flavor | None, Request | Reason]]:
-        """What may be tried, in order: the request on each flavor of its queue, or why it is not worth a try."""
+        """What may be tried, in order: the request on each flavor of its queue, or why it is not worth a try.
+
+        Who waits for quota holds others back in a Strict queue. One that no node could hold is tried all the same, so
+        that it waits for nodes and holds back nobody."""
         queues = self._book.queues
         for flavor in self._tried_on(request):
             name = None if flavor is None else flavor.name
             full = quota.over(request.queue, name, self.usage, quota.need(request), queues)
             least = quota.over(request.queue, name, self.usage, quota.need(request, Counts.MINIMUM), queues)
-            if least:
+            if least and not self._never_fits(flavors.applied(request, flavor), least):
                 yield flavor, self._over_quota(request, least)
             else:
                 yield flavor, flavors.applied(smallest(request) if full else request, flavor)
+
+    def _never_fits(self, request: Request, short: Sequence[Short]) -> bool:
+        """Whether more quota would not help it: that could come, and nodes that could hold it are not there."""
+        return not any(one.for_good for one in short) and never_fits(self._book.board.draft(request.topology), request)
 
     def beyond_quota(self, placed: Placed, flavor: str | None) -> Request | Reason | None:
         """What to do where more was placed than the queue may take, as a gang may do without some of it: what it may
@@ -304,6 +311,10 @@ class Turns:
         own = self._flavor(gang)
         return () if own is None else own.tolerations
 
+    def on_flavor(self, gang: Gang) -> Request:
+        """What a gang asks for on the flavor that it has."""
+        return flavors.applied(gang.request, self._flavor(gang))
+
     def _flavor(self, gang: Gang) -> Flavor | None:
         tried = self._tried_on(gang.request)
         return next((one for one in tried if one is not None and one.name == gang.flavor), None)
@@ -333,7 +344,7 @@ class Turns:
         was given: that was in another queue, or before this one had flavors. Whether that changed anything."""
         before, names = gang.flavor, [one.name for one in self._tried_on(gang.request) if one is not None]
         if names and before not in names:
-            gang.flavor = self.flavor_of(gang) or before
+            gang.take_flavor(self.flavor_of(gang) or before)
         return gang.flavor != before
 
     def book_use(self, gang: Gang) -> None:

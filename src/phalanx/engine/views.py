@@ -8,13 +8,16 @@ Make them right after a step and in its thread: a Gang changes with the next one
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from phalanx.engine import torn
 from phalanx.engine.book import Book
 from phalanx.engine.enforce import GATE
-from phalanx.engine.gangs import HOLDING, Gang
+from phalanx.engine.gangs import HOLDING, STARTED, Gang
 from phalanx.engine.lifecycle import Cause, State
+from phalanx.engine.torn import Torn
 from phalanx.explain.document import declared
+from phalanx.model.mistakes import Mishap
 from phalanx.model.pods import PodKey
 from phalanx.model.reasons import Reason, WayOut
 from phalanx.model.request import Group, PodSet
@@ -61,6 +64,8 @@ class View:
     ``unplaced``: pods that wait for us to give them a node; ``lack``: why, where the gang runs without them.
     ``more``: of which group how many domains are no spots.
     ``ways_out``: what would help it, where that was looked for; a View is made without.
+    ``torn``: the required levels that it does not keep, for its nodes have other labels than when it started.
+    ``mishap``: what was raised while it was looked at, where it is set aside.
     """
 
     id: str
@@ -88,6 +93,8 @@ class View:
     unplaced: tuple[PodKey, ...] = ()
     lack: Reason | None = None
     ways_out: tuple[WayOut, ...] = ()
+    torn: tuple[Torn, ...] = ()
+    mishap: Mishap | None = None
 
     @property
     def whole(self) -> GroupView:
@@ -97,7 +104,12 @@ class View:
 def of_all(book: Book, names: Iterable[str]) -> dict[str, View]:
     """The views of those named, as far as they are still there. A tree is asked for only where pods have places."""
     found = ((name, book.gangs.get(name)) for name in sorted(set(names)))
-    return {name: of(gang, _tree(book, gang)) for name, gang in found if gang is not None}
+    return {name: _of(book, gang) for name, gang in found if gang is not None}
+
+
+def _of(book: Book, gang: Gang) -> View:
+    view, tripped = of(gang, _tree(book, gang)), book.aside.get(gang.id)
+    return view if tripped is None else replace(view, mishap=tripped.mishap)
 
 
 def _tree(book: Book, gang: Gang) -> Tree | None:
@@ -118,6 +130,7 @@ def of(gang: Gang, tree: Tree | None) -> View:
         groups=tuple(_group(group, gang, (there, bound, ready), homes) for group in request.root.groups()),
         level=tree.topology.level_name(_narrowest(tree)) if tree is not None and spots else "",
         spots=tuple(spots[:SPOTS_MAX]), more=left_out(spots), unplaced=_unplaced(gang), lack=gang.lack,
+        torn=torn.found(gang, tree) if tree is not None and gang.state in STARTED else (),
     )  # fmt: skip
 
 

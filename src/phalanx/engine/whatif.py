@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from phalanx.engine import holders
+from phalanx.engine import holders, repair
 from phalanx.engine.board import Board
 from phalanx.engine.decide import attempt
 from phalanx.model.decision import Waiting
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import Node, RunningPod
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Reason, WayOut, Why
@@ -28,12 +29,15 @@ ROOM = (Why.NO_ROOM, Why.FRAGMENTED, Why.TOO_LARGE, Why.UNDECIDED)  # the reason
 
 
 def ways_out(board: Board, waiting: Waiting, policy: Policy = Policy()) -> tuple[WayOut, ...]:
-    """Changes that start the gang: a weaker level, fewer pods, a gang's end, more nodes. The board stays as it is."""
+    """Changes that start the gang: a weaker level, fewer pods, a gang's end, more nodes. The board stays as it is. Of
+    pods that must be beside others which run, only what makes room there is asked for."""
     if waiting.reason.type not in ROOM:
         return ()
     tries = _Tries(policy, policy.budget)
     request, reason = waiting.request, waiting.reason
-    found = [*_weaker(tries, board, request, reason), *_fewer(tries, board, request, reason)]
+    found: list[str] = []
+    if not reason.beside:
+        found += [*_weaker(tries, board, request, reason), *_fewer(tries, board, request, reason)]
     if reason.type is not Why.TOO_LARGE:
         found += _waiting_for(tries, board, request, reason)
     found += _more_nodes(tries, board, request, reason)
@@ -62,7 +66,8 @@ def _weaker(tries: _Tries, board: Board, request: Request, reason: Reason) -> It
     """The narrowest wider level that works, and preferring instead of requiring."""
     for group, outer in _holders(request.root, reason):
         name = base(group.name)
-        assert group.required is not None
+        if group.required is None:
+            raise Mistake("a level that nobody requires is in nobody's way")
         levels = board.draft(request.topology).tree.topology
         for level in range(group.required - 1, outer, -1):
             if tries.places(board, with_levels(request, name, level, group.preferred)):
@@ -157,7 +162,8 @@ def with_pods(request: Request, like: PodSet, count: int) -> Request:
         return replace(member, count=count, min_count=count) if _copy(member.name, like.name) else member
 
     root = changed(request.root)
-    assert isinstance(root, Group)
+    if not isinstance(root, Group):
+        raise Mistake("a request of something else than a group")
     return replace(request, root=root)
 
 
@@ -173,9 +179,9 @@ def _waiting_for(tries: _Tries, board: Board, request: Request, reason: Reason) 
     """The smallest gang whose end makes room, among those that run where it nearly fits. Who comes back never ends."""
     tree = board.draft(request.topology).tree
     near = {seen.domain for seen in reason.nearest}
-    gangs = []
+    gangs, own = [], repair.whose(request)
     for name, pods in board.pods().items():
-        if not holders.ends(name):
+        if not holders.ends(name) or name == own:
             continue
         paths = {tree.paths[tree.index[pod.node]] for pod in pods if pod.node in tree.index}
         beside = any(path[: len(domain)] == domain for path in paths for domain in near)

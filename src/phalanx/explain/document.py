@@ -68,10 +68,12 @@ def reason(why: Reason) -> dict[str, Any]:
         "freeElsewhere": why.free_elsewhere,
         "nodesSeen": why.nodes_seen,
         "podsSeen": why.pods_seen,
+        "waiting": list(why.waiting),
         "helpedBy": list(why.helped_by),
         "queue": None if why.queue is None else _queue(why.queue),
         "quotas": [_quota(one) for one in why.quotas],
         "ahead": why.ahead,
+        "beside": list(why.beside),
     }
 
 

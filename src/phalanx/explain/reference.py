@@ -45,8 +45,8 @@ _BLOCK = WayOut("workers.topology: {preferred: rack}")
 CATALOGUE = (
     Entry(
         Why.PODS_MISSING,
-        "Fewer pods than the minimum exist yet. Nothing was tried.",
-        "How many pods the group needs, and how many there are.",
+        "Fewer pods than the minimum exist yet, or some that exist wait for their volumes. Nothing was tried.",
+        "How many pods the group needs, how many there are, and what pods that exist wait for first.",
         "Look at the owner of the pods: its controller may be slow, suspended, or over a ResourceQuota.",
         Reason(Why.PODS_MISSING, "workers", "rack", 10, pods_seen=8),
     ),

@@ -42,6 +42,11 @@ def waiting(reason: Reason, ways_out: tuple[WayOut, ...] = ()) -> str:
     return f"waiting: {cause(reason)}{_help(reason, ways_out)}"
 
 
+def held_back(reason: Reason, ways_out: tuple[WayOut, ...] = ()) -> str:
+    """Why pods have no place though their gang runs, and the first of what would help."""
+    return f"{cause(reason)}{_help(reason, ways_out)}"
+
+
 def full(decision: Decision, ways_out: tuple[WayOut, ...] = ()) -> str:
     """Everything worth reading, wrapped; ends without a newline."""
     if isinstance(decision, Placed):
@@ -121,12 +126,16 @@ def cause(reason: Reason) -> str:
         return f"{_needs(reason)}; when it was last looked at, {reason.ahead} was ahead of it in its queue"
     match reason.type:
         case Why.NO_MATCHING_NODES:
-            return f"{_needs(reason)}; none of {words.nodes(reason.nodes_seen)} admits them{_why(reason)}"
+            there = " there" if reason.beside else ""
+            return f"{_needs(reason)}; none of {words.nodes(reason.nodes_seen)}{there} admits them{_why(reason)}"
         case Why.TOO_LARGE:
             return f"{_needs(reason)}; {_best(reason)}, even with nothing running"
         case Why.FRAGMENTED | Why.NO_ROOM:
             return f"{_needs(reason)}; {_best(reason)}"
         case Why.PODS_MISSING:
+            waiting = "".join(f"; {one}" for one in reason.waiting)
+            if reason.waiting:
+                return f"{_needs(reason)}; {reason.pods_seen or 'none'} of them can be placed yet{waiting}"
             return f"{_needs(reason)}; {reason.pods_seen or 'none'} of them {_exist(reason.pods_seen)} yet"
         case Why.SUSPENDED:
             return ELSEWHERE[reason.type]
@@ -139,6 +148,8 @@ def _exist(count: int) -> str:
 
 def _needs(reason: Reason) -> str:
     where = "" if reason.level == "cluster" else f" in one {reason.level}"
+    if reason.beside:
+        where = f" in {reason.level} {words.place(reason.beside)}, where the rest of it runs"
     parts = f" for {_quoted([part.group for part in reason.parts])} together" if reason.together else ""
     return f'group "{reason.group}" needs {words.pods(reason.needed)}{where}{parts}'
 
@@ -151,6 +162,8 @@ def _best(reason: Reason) -> str:
         return f"{words.place(best.domain)} has the room, the rules between the pods do not allow it{_why(reason)}"
     if reason.together:
         return f"each part fits alone, together {words.place(best.domain)} holds {best.fits} at best{_why(reason)}"
+    if reason.beside:
+        return f"there is room for {best.fits}{_why(reason)}"
     if not best.domain:
         return f"the cluster has room for {best.fits}{_why(reason)}"
     return f"best is {words.place(best.domain)} with {best.fits}{_why(reason)}"

@@ -2,7 +2,8 @@
 
 /healthz answers 200 while the loop turns. A process that fails it is to be restarted: what cures a restart belongs
 here and nothing else, so an API server that is away does not.
-/readyz answers 200 while everything that is watched was seen whole and heard of lately, else it says what was not.
+/readyz answers 200 while everything that is watched was seen whole and heard of lately, else it says what was not, and
+what the scheduler waits for.
 """
 
 import time
@@ -29,10 +30,16 @@ class CannotListen(Exception):
 
 
 class Health:
-    """What the doors know: when the loop last turned, whether it is ending, what is watched."""
+    """What the doors know: when the loop last turned, whether it is ending, what is watched. ``waits``: lines of what
+    the scheduler waits for before it decides anything."""
 
-    def __init__(self, mirrors: Callable[[], Iterable[Watched]], clock: Callable[[], float] = time.monotonic) -> None:
-        self._mirrors, self._clock = mirrors, clock
+    def __init__(
+        self,
+        mirrors: Callable[[], Iterable[Watched]],
+        clock: Callable[[], float] = time.monotonic,
+        waits: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
+        self._mirrors, self._clock, self._waits = mirrors, clock, waits
         self._beaten = clock()
         self.is_ending = False  # set once the process drains: no longer ready, still alive
 
@@ -51,7 +58,8 @@ class Health:
         mirrors = sorted(self._mirrors(), key=lambda one: one.resource.group_resource)
         if not mirrors:
             found.append("nothing is watched yet")
-        return found + self.ailments() + [line for mirror in mirrors for line in self._missed(mirror)]
+        found += self.ailments() + [_said(line) for line in self._waits()]
+        return found + [line for mirror in mirrors for line in self._missed(mirror)]
 
     def _missed(self, mirror: Watched) -> list[str]:
         name = mirror.resource.group_resource

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phalanx.dialects.following import Follower, Marks, Told
+from phalanx.dialects.kindtable import CLAIM, VOLUME
 from phalanx.engine import slots, views, whatif
 from phalanx.engine.engine import Engine
 from phalanx.engine.gangs import Gang
@@ -51,8 +52,8 @@ class Glance:
         return views.of_all(self.engine.book, [gang.id])[gang.id]
 
     def ways_out(self, gang: Gang) -> tuple[WayOut, ...]:
-        """Changes that would let a waiting gang start, each decided again."""
-        waiting = self.waiting(gang)
+        """Changes that would let a waiting gang start, or pods that wait while it runs, each decided again."""
+        waiting = self.waiting(gang) or self._late(gang)
         if waiting is None:
             return ()
         return whatif.ways_out(self.engine.book.board, waiting, self.engine.policy)
@@ -84,6 +85,11 @@ class Glance:
             if isinstance(one, Waiting) and one.request.id == gang.id and one.reason == reason:
                 return one
         return Waiting(gang.request, reason, None)
+
+    def _late(self, gang: Gang) -> Waiting | None:
+        """What was looked for in vain for pods that have no place while their gang runs."""
+        late = gang.state is not State.QUEUED and gang.lack is not None and gang.lacking is not None
+        return Waiting(gang.lacking, gang.lack, None) if late and gang.lacking and gang.lack else None
 
     def _reason(self, gang: Gang) -> Reason:
         """Its reason, with how many pods are needed where nobody had counted them: it is not about room."""
@@ -124,8 +130,11 @@ class Glance:
 def at(
     objects: Iterable[Document], now: float, marks: Marks, policy: Policy, settings: Settings = Settings()
 ) -> Glance:
-    """The cluster of these objects at a moment."""
-    follower, engine = Follower(marks), Engine(policy, settings)
+    """The cluster of these objects at a moment. Of claims and volumes none may be among them, for nobody asked for
+    those or may see them: then no pod is said to wait for them."""
+    objects = list(objects)
+    unread = {CLAIM, VOLUME} - {("", str(one.get("kind"))) for one in objects}
+    follower, engine = Follower(marks, lambda: unread), Engine(policy, settings)
     for one in objects:
         follower.seen(one)
     told = follower.tell()

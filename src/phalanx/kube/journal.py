@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from phalanx.decider import Outcome
 from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import Cause, State
 from phalanx.kube import metrics
 from phalanx.kube.logs import GangLog
 from phalanx.kube.metrics import Metrics
-from phalanx.kube.mind import Thought
 from phalanx.model.effects import Report
 from phalanx.model.resources import NANO
 
@@ -25,13 +25,13 @@ class Journal:
         self._counted = float("-inf")
         self._owes = False  # something may have changed since
 
-    def note(self, thought: Thought) -> None:
-        for decision in thought.decisions:
+    def note(self, outcome: Outcome) -> None:
+        for decision in outcome.decisions:
             self._log.decided(decision)
-        for effect in thought.effects:
+        for effect in outcome.effects:
             if isinstance(effect, Report):
                 self._log.reported(effect)
-                self._note_start(effect, thought)
+                self._note_start(effect, outcome)
         self._owes = True
         self.settle()
 
@@ -44,8 +44,8 @@ class Journal:
         self._count()
         return None
 
-    def _note_start(self, report: Report, thought: Thought) -> None:
-        view = thought.views.get(report.gang)
+    def _note_start(self, report: Report, outcome: Outcome) -> None:
+        view = outcome.views.get(report.gang)
         if report.cause == Cause.BOUND.name and view is not None:
             self._figures.started(max(report.at - view.since, 0.0))
 

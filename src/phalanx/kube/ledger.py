@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phalanx.dialects.following import Subject
-from phalanx.dialects.neighbours import Key
 from phalanx.engine.views import View
 from phalanx.kube import status
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 
 Document = dict[str, Any]
@@ -25,7 +25,7 @@ class Entry:
     mirror had it older than it is.
     """
 
-    key: Key
+    key: ObjectKey
     uid: str = ""
     generation: int = 0
     version: str = ""
@@ -38,11 +38,11 @@ class Entry:
 
     @property
     def is_ours(self) -> bool:
-        return self.key[0] == OURS
+        return self.key.group == OURS
 
     @property
     def is_upstream(self) -> bool:
-        return self.key[0] == UPSTREAM
+        return self.key.group == UPSTREAM
 
     def overtaken(self) -> None:
         """Somebody wrote to it since it was read."""
@@ -64,15 +64,15 @@ class Ledger:
 
     def __init__(self, foreign: bool) -> None:
         self._foreign = foreign
-        self.entries: dict[Key, Entry] = {}
+        self.entries: dict[ObjectKey, Entry] = {}
         self.views: dict[str, View] = {}
         self._notes: dict[str, tuple[Problem, ...]] = {}
-        self._homes: dict[str, set[Key]] = {}
+        self._homes: dict[str, set[ObjectKey]] = {}
         self._bereft: set[str] = set()  # gangs that lost an object: what stands in its place was told nothing yet
 
     # -- what is told --------------------------------------------------------------------------------------------
 
-    def see(self, subject: Subject, view: View) -> list[Key] | None:
+    def see(self, subject: Subject, view: View) -> list[ObjectKey] | None:
         """The objects that say how the gang is; None if it is as it was, and so are they."""
         if self.views.get(view.id) == view and view.id not in self._bereft and not self._is_another(subject):
             return None
@@ -84,7 +84,12 @@ class Ledger:
         self._homes.setdefault(view.id, set()).update(one.key for one in found)
         return [one.key for one in found]
 
-    def homes(self, gang: str) -> list[Key]:
+    def runs(self, subject: Subject) -> bool:
+        """Whether something of an object was placed, and is there."""
+        named = subject.key.address
+        return any(one.holds and (one.kind, one.namespace, one.name) == named for one in self.views.values())
+
+    def homes(self, gang: str) -> list[ObjectKey]:
         return sorted(self._homes.get(gang, ()))
 
     def note(self, gang: str, problems: tuple[Problem, ...]) -> bool:
@@ -103,13 +108,13 @@ class Ledger:
         one.problems, one.doubts = problems, doubts
         return True
 
-    def gone(self, key: Key) -> bool:
+    def gone(self, key: ObjectKey) -> bool:
         """An object is there no more; whether anything was to be said of it."""
         one = self.entries.pop(key, None)
         self._bereft.update(one.gangs if one is not None else ())
         return one is not None
 
-    def forget(self, gang: str) -> list[Key]:
+    def forget(self, gang: str) -> list[ObjectKey]:
         """A gang is gone; the objects that nothing is to be said of any more."""
         self._bereft.discard(gang)
         self.views.pop(gang, None)
@@ -131,11 +136,11 @@ class Ledger:
         if (group, kind) == (UPSTREAM, "CompositePodGroup"):
             for one in view.groups:
                 if one.name != name:
-                    key = (UPSTREAM, GROUPS[0] if one.has_pods else GROUPS[1], namespace, one.name)
+                    key = ObjectKey(UPSTREAM, GROUPS[0] if one.has_pods else GROUPS[1], namespace, one.name)
                     yield self.entries.setdefault(key, Entry(key, group=one.name))
 
-    def _is_written(self, key: Key) -> bool:
-        group, kind = key[:2]
+    def _is_written(self, key: ObjectKey) -> bool:
+        group, kind = key.of_kind
         if group == UPSTREAM:
             return kind in GROUPS
         return group == OURS or (self._foreign and kind != "Pod")
@@ -160,7 +165,7 @@ class Ledger:
             return {**(one.known or {}), "conditions": status.merged(one.known, self.conditions(one, now))}
         views = self._views_of(one)
         if one.is_ours and one.problems:
-            return status.invalid_status(one.key[1], one.problems, views, one.known, one.generation, now)
+            return status.invalid_status(one.key.kind, one.problems, views, one.known, one.generation, now)
         if one.is_ours and views:
             return status.gang_status(views, one.known, one.generation, now, self._notes_of(one))
         if one.is_ours and one.problems is not None:
@@ -172,9 +177,10 @@ class Ledger:
 
     def conditions(self, one: Entry, now: str) -> list[Document]:
         """Those of a group of Kubernetes' own that are to be written."""
-        kind, views = one.key[1], self._views_of(one)
+        kind, views = one.key.kind, self._views_of(one)
         if one.problems:
-            return status.refused_group(kind, one.problems, one.known, one.generation, now)
+            runs = any(view.holds for view in views)
+            return status.refused_group(kind, one.problems, runs, one.known, one.generation, now)
         if not views:
             return []
         notes = self._notes_of(one)

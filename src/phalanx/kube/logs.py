@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import msgspec
 import structlog
 
-from phalanx.engine.lifecycle import State
+from phalanx.engine.lifecycle import Cause, State
 from phalanx.explain import text
 from phalanx.kube.configuration.parts import Logs
 from phalanx.model.decision import Decision, Invalid
@@ -147,7 +147,10 @@ class GangLog:
         level = self._level(report, why)
         if self._logger.is_enabled_for(level):
             said = text.cause(report.reason) if report.reason is not None else ""
-            fields = {"gang": report.gang, "state": report.state, "cause": report.cause, "reason": why, "line": said}
+            fields = {
+                "gang": report.gang, "state": report.state, "cause": report.cause, "said": report.said, "reason": why,
+                "line": said,
+            }  # fmt: skip
             self._logger.log(level, "gang", **{key: value for key, value in fields.items() if value})
 
     def _level(self, report: Report, why: str) -> int:
@@ -159,7 +162,8 @@ class GangLog:
             self._last[report.gang] = now
         if now == before:
             return logging.DEBUG
-        return logging.WARNING if report.state in _ALARMING else logging.INFO
+        alarming = report.state in _ALARMING or report.cause == Cause.FAILED.name
+        return logging.WARNING if alarming else logging.INFO
 
     def decided(self, decision: Decision) -> None:
         """A line for a decision: of interest when one looks for a bug, and when a manifest is wrong."""

@@ -14,16 +14,19 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from phalanx.dialects import kindtable
 from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import State
 from phalanx.model.decision import Decision, Invalid
 from phalanx.model.effects import Effect
 from phalanx.model.events import Answer
+from phalanx.model.mistakes import Mistake
 from phalanx.model.reasons import Why
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 QUEUES_MAX = 200  # told apart; the rest is summed up
 OTHER_QUEUES = "(other)"  # no queue can be called so
+OTHER_KINDS = "(other)"
 OUTCOMES = ("Placed", "Waiting", "Invalid")
 EFFECTS = tuple(sorted(kind.__name__ for kind in get_args(Effect)))
 _SHORT = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -61,6 +64,8 @@ class Watched(Protocol):
     @property
     def store(self) -> Sized: ...
     @property
+    def unread(self) -> Sized: ...
+    @property
     def counts(self) -> Counts: ...
     @property
     def synced(self) -> Synced: ...
@@ -76,12 +81,19 @@ def counted(gangs: Iterable[Gang]) -> Gangs:
 
 
 class Metrics:
-    """``mirrors``: those that are running, asked for at each scrape. ``clock``: the one that ``last_heard`` is of."""
+    """``mirrors``: those that are running, asked for at each scrape. ``clock``: the one that ``last_heard`` is of.
+    ``unseen``: kinds that restrict what may start and are not seen, and why."""
 
-    def __init__(self, version: str, mirrors: Callable[[], Iterable[Watched]], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        version: str,
+        mirrors: Callable[[], Iterable[Watched]],
+        clock: Callable[[], float],
+        unseen: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        registry.register(_Mirrors(mirrors, clock))
+        registry.register(_Mirrors(mirrors, clock, unseen))
         build = Gauge("phalanx_build_info", "Always 1.", ("version", "python"), registry=registry)
         build.labels(version, platform.python_version()).set(1)
         self._gangs = Gauge(
@@ -122,6 +134,17 @@ class Metrics:
         )  # fmt: skip
         self._effects = Counter(
             "phalanx_effects", "Effects carried out, and those that failed.", ("effect", "outcome"), registry=registry
+        )
+        self._unheard = Counter(
+            "phalanx_unheard_seconds", "Seconds that do not count for any gang, for pods or nodes could not be heard.",
+            registry=registry,
+        )  # fmt: skip
+        self._aside = Gauge(
+            "phalanx_objects_set_aside", "Objects and gangs over which we tripped, or that nobody can read, by kind.",
+            ("kind",), registry=registry,
+        )  # fmt: skip
+        self._anew = Counter(
+            "phalanx_begun_anew", "Times a mistake of ours made it forget all and read it again.", registry=registry
         )
         self._show_zeros()
 
@@ -175,6 +198,20 @@ class Metrics:
                 self._decision_seconds.observe(seconds / len(decisions))
                 self._decision_work.observe(decision.work)
 
+    def unheard(self, seconds: float) -> None:
+        """So much time did not count."""
+        self._unheard.inc(seconds)
+
+    def set_aside(self, found: Mapping[tuple[str, str], int]) -> None:
+        """All objects and gangs that are left alone now, by API group and kind."""
+        self._aside.clear()
+        for (group, kind), count in found.items():
+            self._aside.labels(_kind(group, kind)).inc(count)
+
+    def began_anew(self) -> None:
+        """A step failed."""
+        self._anew.inc()
+
     def bound(self, answer: Answer, seconds: float) -> None:
         """One bind was answered, or nobody answered in time."""
         self._binds.labels(answer.name.lower()).inc()
@@ -195,14 +232,23 @@ class Metrics:
         return generate_latest(self.registry)
 
 
+def _kind(group: str, kind: str) -> str:
+    """As ``kubectl`` writes it: ``Job.batch``. Kinds that we do not know have one name for all of them."""
+    if (group, kind) not in kindtable.BY_KEY:
+        return OTHER_KINDS
+    return f"{kind}.{group}" if group else kind
+
+
 def _one_of(catalogue: type[State] | type[Why], value: str) -> str:
-    assert not value or value in {one.value for one in catalogue}, f"{value} is in no catalogue"
+    if value and value not in {one.value for one in catalogue}:
+        raise Mistake(f"{value} is in no catalogue")
     return value
 
 
 def _outcome(decision: Decision) -> tuple[str, str]:
     name = type(decision).__name__
-    assert name in OUTCOMES
+    if name not in OUTCOMES:
+        raise Mistake(f"{name} is no outcome")
     reason = getattr(decision, "reason", None)
     return name, reason.type.value if reason is not None else ""
 
@@ -210,8 +256,13 @@ def _outcome(decision: Decision) -> tuple[str, str]:
 class _Mirrors(Collector):
     """Figures of the mirrors, read when they are asked for."""
 
-    def __init__(self, mirrors: Callable[[], Iterable[Watched]], clock: Callable[[], float]) -> None:
-        self._mirrors, self._clock = mirrors, clock
+    def __init__(
+        self,
+        mirrors: Callable[[], Iterable[Watched]],
+        clock: Callable[[], float],
+        unseen: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._mirrors, self._clock, self._unseen = mirrors, clock, unseen
 
     def describe(self) -> Iterable[Metric]:
         return ()  # nothing is known before the first scrape
@@ -220,12 +271,21 @@ class _Mirrors(Collector):
         found = sorted(self._mirrors(), key=lambda one: one.resource.group_resource)
         now = self._clock()
         yield _gauge("objects", "Objects held.", found, lambda one: len(one.store))
+        yield _gauge("unread", "Objects that cannot be read.", found, lambda one: len(one.unread))
         yield _gauge("synced", "1: its first whole picture is in.", found, lambda one: int(one.synced.is_set()))
         synced = [one for one in found if one.synced.is_set()]
         yield _gauge("silent_seconds", "Since it last heard the server.", synced, lambda one: now - one.last_heard)
+        yield self._unseen_kinds()
         yield _counter("events", "Changes heard.", found, lambda one: one.counts.events)
         yield _counter("relists", "Times everything was read again.", found, lambda one: one.counts.relists)
-        yield _counter("restarts", "Times a watch was begun again.", found, lambda one: one.counts.restarts)
+        yield _counter("restarts", "Times a watch ended before its time.", found, lambda one: one.counts.restarts)
+
+    def _unseen_kinds(self) -> Metric:
+        says = "1: a kind that restricts what may start is not seen. awaited: at the start nothing is bound before."
+        family = GaugeMetricFamily("phalanx_unseen_kinds", says, labels=("resource", "why"))
+        for name, why in sorted(self._unseen().items()):
+            family.add_metric((name, why), 1)
+        return family
 
 
 def _gauge(name: str, says: str, found: Iterable[Watched], value: Callable[[Watched], float]) -> Metric:

@@ -90,7 +90,9 @@ def of_report(report: Report, view: View) -> Said | None:
     """What people hear of a report; None: nothing new."""
     if report.cause:
         return _of_change(Cause[report.cause], view)
-    return _of_reason(report.reason, view) if report.reason is not None else None
+    if report.reason is not None:
+        return _of_reason(report.reason, view)
+    return _of_levels(view) if view.torn else None
 
 
 def _of_change(cause: Cause, view: View) -> Said | None:
@@ -108,10 +110,18 @@ def _of_reason(reason: Reason, view: View) -> Said:
     return Said(_NORMAL if calm else _WARNING, str(reason.type), status.sentence(view), about)
 
 
-def of_problems(problems: Sequence[Problem], reason: str) -> Said:
+def _of_levels(view: View) -> Said:
+    """A node of it has other labels by now, and a level it requires is not kept."""
+    first = view.torn[0]
+    about = f"{view.unit}/{first.group}/{first.level}"
+    return Said(_WARNING, status.LEVEL_BROKEN, status.torn(view), about, stays=True)
+
+
+def of_problems(problems: Sequence[Problem], reason: str, runs: bool = False) -> Said:
     """One event for all problems of an object: why it is refused, or where its pods disagree. Which is the first tells
-    it from another: as many pods may come as there are, each with the same problem. (W-014)"""
-    return Said(_WARNING, reason, status.listed(problems), str(problems[0]), stays=True)
+    it from another: as many pods may come as there are, each with the same problem. (W-014) ``runs``: what was placed
+    for it before goes on."""
+    return Said(_WARNING, reason, status.refusal(problems, runs), str(problems[0]), stays=True)
 
 
 def of_notice(notice: Notice) -> Said:
@@ -124,8 +134,7 @@ def of_notice(notice: Notice) -> Said:
 
 def node(notice: Notice) -> Subject:
     """The object a notice is about. Events about nodes carry the name as uid: that is where kubectl looks for them."""
-    kind, _, name = notice.about.partition("/")
-    return Subject(("", kind, "", name), "v1", name)
+    return Subject(notice.about, "v1", notice.about.name)
 
 
 # ---- what is written --------------------------------------------------------------------------------------------
@@ -174,8 +183,8 @@ class Notices:
         self._known.pop(_key(subject, said), None)
 
     def _first(self, key: tuple[str, ...], subject: Subject, said: Said, at: float) -> Create:
-        namespace = subject.key[2] or "default"  # where events about what has no namespace live
-        name = _name(subject.key[3], (*key, str(int(at // self._window))))
+        namespace = subject.key.namespace or "default"  # where events about what has no namespace live
+        name = _name(subject.key.name, (*key, str(int(at // self._window))))
         self._known[key] = _Told(namespace, name, at, at)
         self._known.move_to_end(key)
         while len(self._known) > self._most:

@@ -3,20 +3,22 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TextIO
 
 from structlog.typing import FilteringBoundLogger
 
 import phalanx
-from phalanx.kube import doors, logs
+from phalanx.decider import Outcome
+from phalanx.engine.gangs import Gang
+from phalanx.kube import doors, lacking, logs
 from phalanx.kube.configuration import Configuration
 from phalanx.kube.journal import Journal
 from phalanx.kube.metrics import Metrics
-from phalanx.kube.mind import Thought
 from phalanx.kube.recorder import Recorder
 from phalanx.kube.scheduler import Scheduler
 from phalanx.kube.watching import Kept
+from phalanx.model.mistakes import Mishap
 from phalanx.wire.access import Access
 from phalanx.wire.client import Client, Timeouts
 from phalanx.wire.mirror import Mirror
@@ -55,31 +57,47 @@ async def _schedule(
     def mirrors() -> list[Mirror[Kept]]:
         return list(scheduler.watching.mirrors.values())
 
-    def note(thought: Thought) -> None:
-        journal.note(thought)
+    def note(outcome: Outcome) -> None:
+        journal.note(outcome)
+
+    def gangs() -> Iterable[Gang]:
+        return scheduler.decider.engine.book.gangs.values()
 
     def quiet() -> float | None:
         return journal.settle()
 
-    health = doors.Health(mirrors)
-    figures = Metrics(phalanx.__version__, mirrors, time.monotonic)
+    def waits() -> list[str]:
+        return [*scheduler.watching.lacks(), *scheduler.hearing.lacks()]
+
+    def unseen() -> Mapping[str, str]:
+        return scheduler.watching.unseen()
+
+    def mistake(about: str, mishap: Mishap) -> None:
+        logger.error("tripped", about=about, error=mishap.line, traceback=mishap.trace)
+
+    health = doors.Health(mirrors, waits=waits)
+    figures = Metrics(phalanx.__version__, mirrors, time.monotonic, unseen)
 
     def following() -> None:
         held = {mirror.resource.group_resource: len(mirror.store) for mirror in mirrors()}
         logger.info("following", objects=sum(held.values()), **{name: held[name] for name in ("nodes", "pods")})
+        counts = {(one.resource.group, one.resource.kind): len(one.store) for one in mirrors()}
+        for line in lacking.told(counts):
+            logger.warning(line)
 
     scheduler = Scheduler(
         client,
         configuration,
         figures,
-        thought=note,
+        stepped=note,
         problem=logger.warning,
         beat=health.beat,
         following=following,
         quiet=quiet,
         on_decision=recorder.on_decision,
+        mistake=mistake,
     )
-    journal = Journal(logs.GangLog(logger), figures, scheduler.mind.engine.book.gangs.values, time.monotonic)
+    journal = Journal(logs.GangLog(logger), figures, gangs, time.monotonic)
     stop = asyncio.Event()
     _on_signals(lambda: _end(stop, health))
     async with doors.opened(configuration.listen, health, figures) as opened:

@@ -5,6 +5,7 @@ from typing import TextIO
 
 import phalanx
 from phalanx.model.decision import Decision
+from phalanx.model.mistakes import Mistake
 from phalanx.model.policy import Policy
 from phalanx.model.request import Request
 from phalanx.model.snapshot import Snapshot
@@ -44,7 +45,8 @@ class Recorder:
         return None if self._file is None else self._keep
 
     def _keep(self, snapshot: Snapshot, request: Request, policy: Policy, decision: Decision) -> None:
-        assert self._file is not None
+        if self._file is None:
+            raise Mistake("nothing is kept of a recording that was not begun")
         try:
             self._file.write(written(snapshot, request, policy, decision, version=phalanx.__version__) + "\n")
         except OSError as error:

@@ -42,14 +42,16 @@ from typing import Any, Protocol
 
 from phalanx.dialects.following import Subject
 from phalanx.dialects.following.dangling import INCONSISTENT
-from phalanx.dialects.neighbours import Key
 from phalanx.engine.lifecycle import State
 from phalanx.engine.views import View
 from phalanx.kube import notices, status
+from phalanx.kube.grumbles import Grumbles
 from phalanx.kube.ledger import Entry, Ledger
 from phalanx.kube.notices import Again, Create, Notices, Said
 from phalanx.kube.pending import Pace, Pending
 from phalanx.model.effects import Notice, Report
+from phalanx.model.mistakes import Mishap
+from phalanx.model.objects import ObjectKey
 from phalanx.model.pods import PodKey
 from phalanx.model.problems import Problem
 from phalanx.wire.client import Patch
@@ -135,12 +137,14 @@ class Reporter:
         now: Callable[[], float],
         settings: Settings = Settings(),  # noqa: B008 - a frozen value
         *,
-        current: Callable[[Key], Mapping[str, Any] | None] | None = None,
+        current: Callable[[ObjectKey], Mapping[str, Any] | None] | None = None,
         busy: Callable[[], bool] = lambda: False,
         on_problem: Callable[[str], None] = lambda text: None,
+        tripped: Callable[[str, Mishap], None] = lambda about, mishap: None,
     ) -> None:
         self._client, self._served, self._subjects, self._now = client, served, subjects, now
-        self._settings, self._current, self._busy, self._on_problem = settings, current, busy, on_problem
+        self._settings, self._current, self._busy, self._tripped = settings, current, busy, tripped
+        self._grumbles = Grumbles(on_problem, now)
         self.counts = Counts()
         self._notices = Notices(settings.instance)
         self._ledger = Ledger(settings.foreign_status)
@@ -183,7 +187,7 @@ class Reporter:
         """An object is wrong, and nothing is placed for it."""
         if self._ledger.judge(subject, tuple(problems)):
             self._put([subject.key], Lane.WAITING)
-        self._complain(subject, problems, _INVALID)
+        self._complain(subject, problems, _INVALID, self._ledger.runs(subject))
 
     def accept(self, subject: Subject, doubts: Sequence[Problem] = ()) -> None:
         """An object that was refused is good again. ``doubts``: it names others that are not there."""
@@ -203,14 +207,18 @@ class Reporter:
         """Something is odd about an object, a pod for instance: events, each once."""
         self._complain(subject, problems, INCONSISTENT)
 
-    def _complain(self, subject: Subject, problems: Sequence[Problem], reason: str) -> None:
+    def blame(self, subject: Subject, problems: Sequence[Problem]) -> None:
+        """We tripped over an object: an event says so, and whom to tell."""
+        self._complain(subject, problems, status.INTERNAL)
+
+    def _complain(self, subject: Subject, problems: Sequence[Problem], reason: str, runs: bool = False) -> None:
         if problems:
-            said = notices.of_problems(problems, reason)
+            said = notices.of_problems(problems, reason, runs)
             self._tell((*subject.key, said.about), subject, said)
 
     def notice(self, notice: Notice) -> None:
         """Something the people of the cluster should know."""
-        self._tell((notice.about, notice.topic), notices.node(notice), notices.of_notice(notice))
+        self._tell((*notice.about, notice.topic), notices.node(notice), notices.of_notice(notice))
 
     def forget(self, gang: str) -> None:
         """A gang is gone. What was not told of it yet is not told any more, except what went wrong."""
@@ -222,7 +230,7 @@ class Reporter:
         for key in self._ledger.forget(gang):
             self._unqueue(key)
 
-    def gone(self, key: Key) -> None:
+    def gone(self, key: ObjectKey) -> None:
         """An object is there no more, whether or not anything was said of it."""
         if self._ledger.gone(key):
             self._unqueue(key)
@@ -295,7 +303,7 @@ class Reporter:
         pace = self._pod_pace.next_at(now) if pods_only else now
         return max(pace, self._pace.next_at(now), now + BUSY_LOOK_SECONDS if self._busy() else now)
 
-    def _put(self, keys: Iterable[Key], lane: Lane) -> None:
+    def _put(self, keys: Iterable[ObjectKey], lane: Lane) -> None:
         """Statuses are to be written, each in the best lane that was asked for."""
         for key in keys:
             if lane is Lane.STATES:
@@ -304,7 +312,7 @@ class Reporter:
                 self._lanes[lane].add(key, self._now() + self._settings.settle_seconds)
                 self._stirred.set()
 
-    def _unqueue(self, key: Key) -> None:
+    def _unqueue(self, key: ObjectKey) -> None:
         for lane in (Lane.STATES, Lane.WAITING):
             self._lanes[lane].discard(key)
 
@@ -324,7 +332,7 @@ class Reporter:
         self._news.pop(key, None)
         self._lanes[Lane.EVENTS].discard(key)
 
-    def _recall(self, key: Key) -> None:
+    def _recall(self, key: ObjectKey) -> None:
         """What was wrong with an object, and was not told yet: what it names came a moment after it."""
         for one in [one for one, (_, said, _) in self._news.items() if one[:-1] == key and said.reason == _INVALID]:
             self._drop_news(one)
@@ -354,6 +362,9 @@ class Reporter:
                 self._give_back(lane)
         except WireError as error:
             self._give_up(lane, key, error)
+        except Exception as error:  # nothing is written of this one, until there is something else to write
+            self.counts.failed += 1
+            self._tripped(_about(lane, key), Mishap.of(error))
 
     def _give_up(self, lane: Lane, key: Any, error: WireError) -> None:
         """Gone: forgotten. Overtaken: read again and written. A busy server: later. All else would fail again."""
@@ -368,7 +379,7 @@ class Reporter:
             if entry is not None:
                 entry.overtaken()
         else:
-            self._failed(f"{lane.name.lower()} {key}: {error}")
+            self._failed(lane, f"{_about(lane, key)}: {error}", error)
             if _may_work_later(error):
                 self._again(lane, key, self._settings.retry_seconds)
 
@@ -377,12 +388,14 @@ class Reporter:
         if lane is not Lane.WAITING or key not in self._lanes[Lane.STATES]:
             self._lanes[lane].add(key, self._now() + seconds)
 
-    def _failed(self, text: str) -> None:
+    def _failed(self, lane: Lane, line: str, error: WireError) -> None:
+        """A server that refuses one of them mostly refuses all of them, for the same reason."""
         self.counts.failed += 1
-        self._on_problem(text)
+        why = str(error.status) if isinstance(error, Refused) else type(error).__name__
+        self._grumbles.of(f"{lane.name} {why}", line)
 
-    async def _write_status(self, key: Key) -> bool:
-        one, resource = self._ledger.entries.get(key), self._served().find(key[0], key[1])
+    async def _write_status(self, key: ObjectKey) -> bool:
+        one, resource = self._ledger.entries.get(key), self._served().find(key.group, key.kind)
         if one is None or resource is None or not await self._is_read(one, resource):
             return False
         now = status.stamp(self._now())
@@ -395,7 +408,7 @@ class Reporter:
             change, way = {"conditions": self._ledger.conditions(one, now)}, Patch.STRATEGIC
         # A uid in such a patch is ignored (seen on 1.37.1), so the version alone keeps us from writing to a successor.
         guarded = {"metadata": {"resourceVersion": one.version}, "status": change}
-        answer = await self._client.patch_status(resource, key[3], guarded, key[2], kind=way)
+        answer = await self._client.patch_status(resource, key.name, guarded, key.namespace, kind=way)
         one.version = answer["metadata"]["resourceVersion"]
         one.known = wanted if one.is_ours or one.is_upstream else None  # others write to theirs as well
         self.counts.statuses += 1
@@ -406,7 +419,7 @@ class Reporter:
         if one.known is not None:
             return True
         mirrored = self._current(one.key) if self._current is not None and not one.stale else None
-        if one.read(mirrored or await self._client.get(resource, one.key[3], one.key[2])):
+        if one.read(mirrored or await self._client.get(resource, one.key.name, one.key.namespace)):
             return True
         self.gone(one.key)
         return False
@@ -453,10 +466,19 @@ class Reporter:
 
     async def _pod(self, pod: PodKey) -> Mapping[str, Any] | None:
         """The pod as it was last seen; None when it is gone, another, or has a node."""
-        mirrored = self._current(("", "Pod", pod.namespace, pod.name)) if self._current is not None else None
+        mirrored = self._current(pod.object) if self._current is not None else None
         found = mirrored or await self._client.get(PODS, pod.name, pod.namespace)
         same = found["metadata"].get("uid") == pod.uid and not found.get("spec", {}).get("nodeName")
         return found if same else None
+
+
+def _about(lane: Lane, key: Any) -> str:
+    """What a write is about, as people know it."""
+    if isinstance(key, ObjectKey):
+        return f"status of {key.kind} {'/'.join(part for part in (key.namespace, key.name) if part)}"
+    if lane is Lane.PODS:
+        return f"condition of pod {key[1]}"
+    return f"event about {' '.join(str(part) for part in key if part)}"
 
 
 def _may_work_later(error: WireError) -> bool:

@@ -3,24 +3,30 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from phalanx.decider import Change, Decider, Outcome
 from phalanx.dialects.following import Follower, Subject
-from phalanx.dialects.neighbours import Key
+from phalanx.dialects.kindtable import CLAIM, VOLUME, Kind
 from phalanx.engine.engine import Engine, OnDecision
 from phalanx.engine.views import View
 from phalanx.kube import kinds, reporter
+from phalanx.kube.anew import Anew
 from phalanx.kube.configuration import Configuration
+from phalanx.kube.hearing import Heard, Hearing, Source
 from phalanx.kube.loop import Loop
 from phalanx.kube.metrics import Metrics
-from phalanx.kube.mind import Change, Mind, Thought
+from phalanx.kube.pulse import Pulse
 from phalanx.kube.reporter import Reporter
+from phalanx.kube.tripped import Tripped
 from phalanx.kube.watching import Watching
 from phalanx.kube.writer import Writer
 from phalanx.model.effects import Notice, Report
 from phalanx.model.events import GangGone
+from phalanx.model.mistakes import Mishap, Mistake
+from phalanx.model.objects import ObjectKey
 from phalanx.model.pods import PodKey
 from phalanx.wire import garbage, shapes
 from phalanx.wire.client import Client
@@ -33,10 +39,12 @@ BEAT_SECONDS = 5.0  # how often it is said that all is well while the first pict
 
 
 class Scheduler:
-    """``run`` until told to stop. ``thought`` is handed what came of every step, after its effects were begun.
+    """``run`` until told to stop. ``stepped`` is handed what came of every step, after its effects were begun.
     ``quiet`` is called between two steps, as the loop does.
 
-    ``following`` is called once the first whole picture of the cluster is in and was thought about. ``on_decision`` is
+    ``mistake`` is told of what was raised about one object or gang, and of why it begins anew.
+
+    ``following`` is called once the first whole picture of the cluster is in and was decided about. ``on_decision`` is
     shown every decision, in the thread in which it is made.
     """
 
@@ -46,21 +54,28 @@ class Scheduler:
         configuration: Configuration,
         metrics: Metrics,
         *,
-        thought: Callable[[Thought], None],
+        stepped: Callable[[Outcome], None],
         problem: Callable[[str], None],
         beat: Callable[[], None],
         following: Callable[[], None],
         quiet: Callable[[], float | None] = lambda: None,
         on_decision: OnDecision | None = None,
+        mistake: Callable[[str, Mishap], None] = lambda about, mishap: None,
     ) -> None:
-        self._metrics, self._thought, self._following, self._problem = metrics, thought, following, problem
+        self._tripped = Tripped(mistake)
+        self._metrics, self._stepped, self._following, self._problem = metrics, stepped, following, problem
         self._beat, self._follows = beat, False
         self._subjects: dict[str, Subject] = {}
+        self._deleted: set[ObjectKey] = set()  # since the last step was begun or later: it may speak of them still
         chance = random.Random()
         engine = Engine(configuration.policy(), configuration.settings(), on_decision)
-        self.mind = Mind(Follower(configuration.marks()), engine)
-        self.loop = Loop(self.mind, self._done, self._advised, time.time, chance, beat, quiet)
+        follower = Follower(configuration.marks(), self._unread)
+        self.decider = Decider(follower, engine, time.monotonic)
         self.watching = Watching(client, self._changed, problem, chance)
+        self.pulse = Pulse(client, time.monotonic)
+        self.hearing = Hearing(self._heard_of, time.monotonic, problem)
+        anew = Anew(self._everything, self._failed, time.time, chance)
+        self.loop = Loop(self.decider, self._done, self._advised, time.time, chance, beat, quiet, self._heard, anew)
         self.writer = Writer(
             client,
             self._served,
@@ -71,6 +86,7 @@ class Scheduler:
             problem,
             configuration.binds.concurrency,
             configuration.binds.timeout_seconds,
+            self._tripped.over,
         )
         self.reporter = Reporter(
             client,
@@ -81,6 +97,7 @@ class Scheduler:
             current=self._current,
             busy=lambda: self.writer.under_way > 0,
             on_problem=problem,
+            tripped=self._tripped.over,
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -90,7 +107,8 @@ class Scheduler:
             if not await self._has_picture(stop):
                 return
             failures = self.watching.failed(), self.writer.failed()
-            async with _one_has_ended(self.loop.run(stop), self.watching.keep_up(), self.reporter.run(), *failures):
+            parts = self.loop.run(stop), self.watching.keep_up(), self.reporter.run(), self.pulse.run()
+            async with _one_has_ended(*parts, *failures):
                 await self._drain()  # only the loop ends by itself; what else does has failed, and so have we
         finally:
             await self.writer.stop()
@@ -99,7 +117,7 @@ class Scheduler:
     async def _has_picture(self, stop: asyncio.Event) -> bool:
         """Whether the first whole picture came in before the end was asked for. It may take long, and is no ailment."""
         coming = asyncio.get_running_loop().create_task(self.watching.start())
-        async with _one_has_ended(coming, self.watching.failed(), stop.wait(), self._beating()):
+        async with _one_has_ended(coming, self.watching.failed(), stop.wait(), self._beating(), self.pulse.run()):
             return coming.done()
 
     async def _beating(self) -> None:
@@ -121,9 +139,21 @@ class Scheduler:
 
     # -- what is heard -------------------------------------------------------------------------------------------
 
-    def _changed(self, key: Key, change: Change) -> None:
+    def _heard_of(self) -> Iterable[Source]:
+        """What nothing is decided without: mirrors of pods and nodes, and a server that can write things down."""
+        mirrors = self.watching.mirrors
+        return [self.pulse, *(mirrors[one] for one in kinds.NEEDED if one in mirrors)]
+
+    def _heard(self, now: float) -> Heard:
+        found = self.hearing.at(now)
+        self._metrics.unheard(found.unheard)
+        return found
+
+    def _changed(self, key: ObjectKey, change: Change) -> None:
         self.loop.changed(key, change)
+        self._deleted.discard(key)
         if change is None:
+            self._deleted.add(key)
             self.reporter.gone(key)
 
     def _metadata(self, key: PodKey) -> Document | None:
@@ -138,24 +168,39 @@ class Scheduler:
         held = self.watching.mirrors[PODS].store.get((key.namespace, key.name))
         if found is None:
             if held is None or held.metadata.uid == key.uid:
-                self.loop.changed(("", "Pod", key.namespace, key.name), None)
+                self.loop.changed(key.object, None)
         elif held is not None and shapes.as_number(found["metadata"]["resourceVersion"]) > held.metadata.version:
-            self.loop.changed(("", "Pod", key.namespace, key.name), lambda: found)
+            self.loop.changed(key.object, lambda: found)
+
+    def _everything(self) -> Iterator[tuple[ObjectKey, Change]]:
+        """All objects there are, as the mirrors have them now."""
+        return self.watching.everything()
+
+    def _unread(self) -> set[Kind]:
+        """What pods are not to wait for, since we may not see it. Asked in the thread that decides."""
+        followed = list(self.watching.mirrors)  # at once: kinds come and go in the other thread
+        return {CLAIM, VOLUME} - {(one.group, one.kind) for one in followed}
 
     # -- what is done --------------------------------------------------------------------------------------------
 
-    def _done(self, thought: Thought) -> None:
+    def _done(self, outcome: Outcome) -> None:
         if not self._follows:
             garbage.after_sync()  # what the engine made of the first picture stays as long as the picture does
-        told = thought.told
-        self.writer.carry_out(thought.effects)
+        told = outcome.told
+        self.writer.carry_out(outcome.effects)
         gone = {event.id for event in told.events if isinstance(event, GangGone)}
         self._forget(gone & told.subjects.keys())  # another object goes by that name now
+        if outcome.is_anew:
+            self._forget(self._subjects.keys() - told.subjects.keys())
         self._subjects.update(told.subjects)
-        self._report(thought)
+        self._report(outcome)
         self._forget(gone - told.subjects.keys())
-        self._metrics.stepped(thought.seconds, thought.decisions)
-        self._thought(thought)
+        for key in self._deleted:
+            self.reporter.gone(key)
+        self._deleted.clear()
+        self._metrics.stepped(outcome.seconds, outcome.decisions)
+        self._metrics.set_aside(outcome.aside)
+        self._stepped(outcome)
         if not self._follows:
             self._follows = True
             self._following()
@@ -163,8 +208,8 @@ class Scheduler:
     def _advised(self, view: View) -> None:
         self.reporter.advise(view)
 
-    def _report(self, thought: Thought) -> None:
-        told = thought.told
+    def _report(self, outcome: Outcome) -> None:
+        told = outcome.told
         for one in told.problems:
             self._problem(str(one))
         for subject, invalid in told.refused:
@@ -177,24 +222,44 @@ class Scheduler:
             self.reporter.accept(subject, problems)
         for gang, problems in told.notes.items():
             self.reporter.note(gang, problems)
-        for view in thought.views.values():
+        for view in outcome.views.values():
             self.reporter.see(view)
-        for effect in thought.effects:
+        for effect in outcome.effects:
             if isinstance(effect, Report):
-                self.reporter.report(effect, thought.views.get(effect.gang))
+                self.reporter.report(effect, outcome.views.get(effect.gang))
             elif isinstance(effect, Notice):
                 self.reporter.notice(effect)
 
+        self._report_mistakes(outcome)
+
+    def _report_mistakes(self, outcome: Outcome) -> None:
+        """What was raised about one object or one gang: on it, and with its traceback in the log."""
+        for one in outcome.told.set_aside:
+            if one.mishap is not None:
+                self._tripped.over(one.subject.key.title, one.mishap)
+        for gang, mishap in outcome.mishaps.items():
+            self._tripped.over(f"gang {gang}", mishap)
+            subject = self._subjects.get(gang)
+            if subject is not None:
+                self.reporter.blame(subject, [mishap.problem("cannot be decided")])
+
+    def _failed(self, error: Exception, seconds: float) -> None:
+        """A step failed; after a pause all is thought anew."""
+        self._metrics.began_anew()
+        self._problem(f"a step failed: {type(error).__name__}; all is thought anew in {seconds:.1f} s")
+        self._tripped.over("a step", Mishap.of(error.__cause__ or error))
+
     def _forget(self, gangs: Iterable[str]) -> None:
-        for gang in gangs:
+        for gang in list(gangs):
             self.reporter.forget(gang)
             self._subjects.pop(gang, None)
 
     def _served(self) -> Served:
-        assert self.watching.served is not None, "nothing is written before the first picture is in"
+        if self.watching.served is None:
+            raise Mistake("nothing is written before the first picture is in")
         return self.watching.served
 
-    def _current(self, key: Key) -> Mapping[str, Any] | None:
+    def _current(self, key: ObjectKey) -> Mapping[str, Any] | None:
         """An object as its mirror has it."""
         group, kind, namespace, name = key
         resource = PODS if (group, kind) == kinds.POD else self._served().find(group, kind)

@@ -12,7 +12,7 @@ change unless its status changes, so equal views give equal documents and need n
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -32,6 +32,10 @@ Seen = Mapping[str, Any] | None  # a status as it stands in an object
 MESSAGE_MAX = 1024  # characters; events allow no more, and a status is no place for an essay
 POINTER_MAX = 256  # of the message on each pod: a thousand pods say the same (W-014)
 PROBLEMS_SHOWN = 8
+NODES_SHOWN = 4
+RUNS_ON = "what runs goes on as before, as the last valid manifest asked"
+INTERNAL = "InternalError"  # the reason of what is our mistake, and not the object's
+LEVEL_BROKEN = "LevelBroken"  # the condition of a gang that does not keep a level it requires
 _SEVERITY = (
     State.INVALID, State.DEGRADED, State.EVICTING, State.QUEUED, State.RESERVED, State.BINDING, State.STARTING,
     State.RUNNING, State.FINISHED,
@@ -49,12 +53,14 @@ def stamp(seconds: float) -> str:
 
 def sentence(view: View) -> str:
     """Where a gang is, in one line: why it waits, or how far it is."""
+    if view.mishap is not None:
+        return _bounded(f"{_unit(view)}set aside: it {view.mishap.problem('cannot be decided').message}")
     if view.state is State.QUEUED and view.reason is not None:
         line = text.waiting(_counted(view, view.reason), view.ways_out)
         return _bounded(f"{_unit(view)}{line}{_next_try(view)}")
     if view.state is State.QUEUED:
         return f"{_unit(view)}waiting: for its turn."
-    return _bounded(f"{_unit(view)}{view.state.lower()}: {_cause(view)}{_progress(view)}{_lack(view)}")
+    return _bounded(f"{_unit(view)}{view.state.lower()}: {_cause(view)}{_progress(view)}{_torn(view)}{_lack(view)}")
 
 
 def _unit(view: View) -> str:
@@ -86,7 +92,21 @@ def _lack(view: View) -> str:
     if view.lack is None or not view.unplaced:
         return ""
     count = len(view.unplaced)
-    return f" {count} more {'pod waits' if count == 1 else 'pods wait'}: {text.cause(view.lack)}."
+    return f" {count} more {'pod waits' if count == 1 else 'pods wait'}: {text.held_back(view.lack, view.ways_out)}"
+
+
+def _torn(view: View) -> str:
+    """Which required level is not kept any more, and since which node moved."""
+    return f" {torn(view)}" if view.torn else ""
+
+
+def torn(view: View) -> str:
+    """The first level that is not kept, with the nodes that left it."""
+    one, more = view.torn[0], len(view.torn[0].nodes) - NODES_SHOWN
+    places = [f"node {node} is in {words.place(path) if path else f'no {one.level}'}" for node, path in one.nodes]
+    others = f" and {more} more" if more > 0 else ""
+    left = f"{', '.join(places[:NODES_SHOWN])}{others} by now, the rest in {words.place(one.domain)}"
+    return f'The {one.level} that group "{one.group}" requires is not kept: {left}.'
 
 
 def listed(problems: Sequence[Problem], most: int = MESSAGE_MAX) -> str:
@@ -94,6 +114,11 @@ def listed(problems: Sequence[Problem], most: int = MESSAGE_MAX) -> str:
     shown = [str(one) for one in problems[:PROBLEMS_SHOWN]]
     more = f"; and {len(problems) - PROBLEMS_SHOWN} more" if len(problems) > PROBLEMS_SHOWN else ""
     return _bounded("; ".join(shown), most - len(more)) + more
+
+
+def refusal(problems: Sequence[Problem], runs: bool) -> str:
+    """What is wrong with an object; and what becomes of what was placed for it before."""
+    return f"{listed(problems, MESSAGE_MAX - len(RUNS_ON) - 2)}; {RUNS_ON}" if runs else listed(problems)
 
 
 def _bounded(line: str, most: int = MESSAGE_MAX) -> str:
@@ -168,7 +193,7 @@ def gang_status(
         "observedGeneration": generation,
         "state": str(worst.state),
         "pods": f"{sum(one.bound for one in whole)}/{sum(one.wanted for one in whole)}",
-        "conditions": _with(_all_said(units, notes), before, generation, now),
+        "conditions": _with(_all_said(units, notes, before), before, generation, now),
         "groups": [_group(one) for one in groups[:GROUPS_SHOWN]],
     }
     if len(units) == 1 and worst.whole.domain:
@@ -177,7 +202,7 @@ def gang_status(
     return {**found, "placement": placement} if placement else found
 
 
-def _all_said(units: Sequence[View], notes: Sequence[Problem]) -> list[Said]:
+def _all_said(units: Sequence[View], notes: Sequence[Problem], before: Seen) -> list[Said]:
     alive = [one for one in units if one.state is not State.FINISHED]
     return [
         _valid(units, notes),
@@ -189,7 +214,17 @@ def _all_said(units: Sequence[View], notes: Sequence[Problem]) -> list[Said]:
         _any("Degraded", units, lambda one: one.state is State.DEGRADED),
         Said("Finished", not alive, _why(units[0]), "" if alive else sentence(units[0])),
         _any("DisruptionTarget", units, lambda one: one.state is State.EVICTING),
+        *_level_broken(units, before),
     ]
+
+
+def _level_broken(units: Sequence[View], before: Seen) -> Iterator[Said]:
+    """That a required level is not kept any more; after that, that it is again."""
+    told = next((one for one in units if one.torn), None)
+    if told is not None:
+        yield Said(LEVEL_BROKEN, True, "NodeChanged", _bounded(f"{_unit(told)}{torn(told)}"))
+    elif is_true(before, LEVEL_BROKEN) or any(one.get("type") == LEVEL_BROKEN for one in conditions(before)):
+        yield Said(LEVEL_BROKEN, False, "LevelsKept")
 
 
 def _any(kind: str, units: Sequence[View], test: Callable[[View], bool]) -> Said:
@@ -205,6 +240,9 @@ def _all(kind: str, units: Sequence[View], test: Callable[[View], bool]) -> Said
 
 
 def _valid(units: Sequence[View], notes: Sequence[Problem]) -> Said:
+    tripped = next((one for one in units if one.mishap is not None), None)
+    if tripped is not None:
+        return Said("Valid", False, INTERNAL, sentence(tripped))
     wrong = next((one for one in units if one.state is State.INVALID), None)
     if wrong is not None:
         return Said("Valid", False, "Invalid", sentence(wrong))
@@ -283,11 +321,14 @@ def group_conditions(
     return [_dated(one, conditions(before), generation, now) for one in found]
 
 
-def refused_group(kind: str, problems: Sequence[Problem], before: Seen, generation: int, now: str) -> list[Document]:
-    """The condition of a PodGroup or CompositePodGroup that cannot be read; none if it was scheduled before."""
+def refused_group(
+    kind: str, problems: Sequence[Problem], runs: bool, before: Seen, generation: int, now: str
+) -> list[Document]:
+    """The condition of a PodGroup or CompositePodGroup that cannot be read; none if it was scheduled before. ``runs``:
+    whether pods of it are there from before."""
     if is_true(before, f"{kind}InitiallyScheduled"):
         return []
-    said = Said(f"{kind}InitiallyScheduled", False, "SchedulerError", f"invalid: {listed(problems)}")
+    said = Said(f"{kind}InitiallyScheduled", False, "SchedulerError", f"invalid: {refusal(problems, runs)}")
     return [_dated(said, conditions(before), generation, now)]
 
 
@@ -339,10 +380,10 @@ def invalid_status(
     Of a Gang ``Scheduled`` says why too: that is where people, and the columns of ``kubectl get``, look. Whether it
     holds stands as it was: pods that run do not stop running because of it.
     """
-    valid = Said("Valid", False, "Invalid", listed(problems))
+    runs = any(view.holds for view in views)
+    valid = Said("Valid", False, "Invalid", refusal(problems, runs))
     if kind != "Gang":
         return _judged([valid], before, generation, now)
-    runs = any(view.holds for view in views)
     before = gang_status(views, before, generation, now) if runs else {**(before or {}), "state": str(State.INVALID)}
     scheduled = replace(valid, type="Scheduled", holds=is_true(before, "Scheduled"))
     return _judged([valid, scheduled], before, generation, now)

@@ -1,31 +1,37 @@
 """All mirrors of the scheduler: one for each kind that is served and that we can read.
 
-What is served is asked for again when a definition comes, changes or goes, and now and then anyway. Only pods and nodes
-are needed; any other kind that cannot be read is told as a problem, is tried again, and holds nothing up: pods whose
-owner is not seen are left alone until it is.
+What is served is asked for again when a definition comes, changes or goes, and now and then anyway.
+
+Nothing is decided on less than the whole picture of what restricts: pods, nodes, queues, claims, priorities ... Each
+such kind is in, or is known not to be served, or is forbidden to us and that is said. A kind of workload that cannot be
+read is told as a problem, is tried again, and holds nothing up: pods whose owner is not seen are left alone until it
+is. (decision 12)
 """
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import aclosing, suppress
 from typing import Any
 
-from phalanx.dialects.neighbours import Key
-from phalanx.kube import kinds
-from phalanx.kube.mind import Change
+from phalanx.decider import Change
+from phalanx.kube import awaited, kinds
+from phalanx.model.mistakes import Mistake
+from phalanx.model.objects import ObjectKey
 from phalanx.wire import shapes
 from phalanx.wire.client import Client
 from phalanx.wire.discovery import Discovery, Served
 from phalanx.wire.errors import Refused, WireError
-from phalanx.wire.mirror import Mirror, Problem
+from phalanx.wire.mirror import Mirror, MirrorSettings, Problem
 from phalanx.wire.resources import CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS, Resource
 
+LISTEN_SECONDS = 5  # so long a watch of pods or nodes lasts: then it is known that nothing was missed (``hearing``)
 AGAIN_SECONDS = 5.0  # until a server is asked again that did not say what it serves, or not all that is to be expected
 LOOK_SECONDS = 60.0  # until it is asked again though nothing was heard
-PATIENCE_SECONDS = 60.0  # how long the first picture waits, once pods and nodes are in, for kinds it can do without
+SAY_SECONDS = 60.0  # between two lines about what the first picture waits for
+PATIENCE_SECONDS = 60.0  # how long the first picture waits, once all that restricts is in, for kinds of workloads
 Kept = shapes.WirePod | shapes.Whole
-Changed = Callable[[Key, Change], None]
+Changed = Callable[[ObjectKey, Change], None]
 
 _DECODERS: dict[Resource, Callable[[Any, Resource], Kept]] = {PODS: shapes.decode_pod, NODES: shapes.decode_node}
 
@@ -39,6 +45,7 @@ class Watching:
         self._tasks: dict[Resource, asyncio.Task[Any]] = {}
         self.mirrors: dict[Resource, Mirror[Kept]] = {}
         self._unread: dict[Resource, WireError] = {}  # served, and not followed: why
+        self._is_whole = False  # all that restricts was in, once
         self.served: Served | None = None
         self._again = asyncio.Event()
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -46,13 +53,53 @@ class Watching:
     async def start(self) -> None:
         """Asks what is served and follows all of it; returns once the first whole picture is in."""
         await self._look()
-        await asyncio.gather(*(self.mirrors[one].synced.wait() for one in kinds.NEEDED))
+        await self._all_that_restricts()
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await asyncio.gather(*(mirror.synced.wait() for mirror in self.mirrors.values()))
         for resource, mirror in self.mirrors.items():
             if not mirror.synced.is_set():
                 self._problem(f"{resource.group_resource} have not come in yet; what depends on them waits")
+
+    async def _all_that_restricts(self) -> None:
+        """Returns once every kind that restricts is in, is not served, or is forbidden; says meanwhile what lacks."""
+        loop = asyncio.get_running_loop()
+        not_before = float("-inf")
+        while True:
+            coming = [one.synced for kind, one in self.mirrors.items() if kinds.restricts(kind)]
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN_SECONDS):
+                    await asyncio.gather(*(one.wait() for one in coming))
+            if not (lacking := self.lacks()):
+                break
+            if loop.time() >= not_before:
+                not_before = loop.time() + SAY_SECONDS
+                for line in lacking:
+                    self._problem(line)
+            if all(one.is_set() for one in coming):
+                await asyncio.sleep(AGAIN_SECONDS)
+            with suppress(WireError):  # that it does not answer is a reason to go on waiting
+                await self._look()
+        self._is_whole = True
+
+    def lacks(self) -> list[str]:
+        """For what the first picture waits, and why; nothing once it is in."""
+        if self._is_whole:
+            return []
+        lines = sorted(self._awaited().items())
+        return [f"{name} {why}: nothing is bound before they are seen" for name, why in lines]
+
+    def unseen(self) -> dict[str, str]:
+        """Kinds that restrict and are not seen, and whether they are "awaited" or "forbidden"."""
+        unread = {one: why for one, why in self._unread.items() if kinds.restricts(one)}
+        forbidden = {one.group_resource: "forbidden" for one, why in unread.items() if _is_forbidden(why)}
+        return forbidden | dict.fromkeys(self._awaited(), "awaited")
+
+    def _awaited(self) -> dict[str, str]:
+        late = {one: mirror.problem for one, mirror in self.mirrors.items() if not mirror.synced.is_set()}
+        unread = {one: str(why) for one, why in self._unread.items() if not _is_forbidden(why)}
+        served = Served() if self.served is None else self.served
+        return awaited.kinds_awaited(late | unread, served, self._definitions())
 
     async def keep_up(self) -> None:
         """Follows kinds that appear later, and no longer those that went; until cancelled."""
@@ -75,6 +122,13 @@ class Watching:
         self._again.clear()
         return True
 
+    def everything(self) -> Iterator[tuple[ObjectKey, Change]]:
+        """All objects that are held, as they are now."""
+        for resource, mirror in self.mirrors.items():
+            if resource != CUSTOM_RESOURCE_DEFINITIONS:
+                for one in mirror.store.values():
+                    yield _key(resource, one), one.document
+
     async def failed(self) -> None:
         """Returns never; raises what a mirror ended with, for without it the picture would be wrong."""
         await asyncio.shield(self._failure)
@@ -88,7 +142,7 @@ class Watching:
 
     async def _look(self) -> None:
         """Asks what is served, and follows that and nothing else."""
-        self.served = await self._discovery.ask()
+        self.served = kinds.readable_first(await self._discovery.ask())
         wanted = kinds.followed(self.served)
         for resource in wanted:
             before = self._followed_as(resource)
@@ -114,7 +168,9 @@ class Watching:
             if resource in kinds.NEEDED:
                 raise
             if str(self._unread.get(resource)) != str(error):
-                self._problem(f"{resource.group_resource} are not followed: {error}")
+                lost = "; what they restrict is not known, and pods are bound as if there were none"
+                without = lost if kinds.restricts(resource) and _is_forbidden(error) else ""
+                self._problem(f"{resource.group_resource} are not followed: {error}{without}")
             self._unread[resource] = error
             return False
         self._unread.pop(resource, None)
@@ -139,24 +195,37 @@ class Watching:
 
     def _expects_more(self) -> bool:
         """Whether a kind could not be read for a reason that may pass, or is defined and not served yet."""
-        assert self.served is not None
         groups = {group for group, _ in kinds.FOLLOWED}
-        missing = self._defined() - {one.group_resource for one in self.served.resources}
-        passing = [one for one in self._unread.values() if not (isinstance(one, Refused) and one.forbidden)]
-        return bool(passing) or any(name.partition(".")[2] in groups for name in missing)
+        passing = [one for one in self._unread.values() if not _is_forbidden(one)]
+        return bool(passing) or any(name.partition(".")[2] in groups for name in self._not_served_yet())
+
+    def _not_served_yet(self) -> set[str]:
+        """Kinds that are defined, and that the server did not name."""
+        named = () if self.served is None else self.served.resources
+        return self._defined() - {one.group_resource for one in named}
 
     def _defined(self) -> set[str]:
         """The kinds that are defined, as far as definitions are followed: ``gangs.phalanx.dev``."""
+        return set(self._definitions())
+
+    def _definitions(self) -> dict[str, Kept]:
         definitions = self.mirrors.get(CUSTOM_RESOURCE_DEFINITIONS)
-        return set() if definitions is None else {name for _, name in definitions.store}
+        return {} if definitions is None else {name: one for (_, name), one in definitions.store.items()}
 
     # -- mirrors -------------------------------------------------------------------------------------------------
 
     def _follow(self, resource: Resource, before: Resource | None = None) -> None:
         """``before``: the version in which it was followed. What that held is compared with what comes."""
         decode = _DECODERS.get(resource, shapes.decode_whole)
+        seconds = LISTEN_SECONDS if resource in kinds.NEEDED else None
         mirror: Mirror[Kept] = Mirror(
-            self._client, resource, decode, self._teller(resource), chance=self._chance, on_problem=self._say
+            self._client,
+            resource,
+            decode,
+            self._teller(resource),
+            chance=self._chance,
+            on_problem=self._say,
+            settings=MirrorSettings(resumed_seconds=seconds),
         )
         if before is not None:
             mirror.store.update(self._unfollow(before).store)
@@ -189,11 +258,16 @@ class Watching:
 
         def tell(old: Kept | None, new: Kept | None) -> None:
             one = new if new is not None else old
-            assert one is not None
+            if one is None:
+                raise Mistake("nothing became of nothing")
             self._changed(_key(resource, one), None if new is None else new.document)
 
         return tell
 
 
-def _key(resource: Resource, one: Kept) -> Key:
-    return resource.group, resource.kind, one.metadata.namespace or "default", one.metadata.name
+def _is_forbidden(error: WireError) -> bool:
+    return isinstance(error, Refused) and error.forbidden
+
+
+def _key(resource: Resource, one: Kept) -> ObjectKey:
+    return ObjectKey(resource.group, resource.kind, one.metadata.namespace or "default", one.metadata.name)

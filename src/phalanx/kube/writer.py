@@ -1,8 +1,8 @@
 """The hands of the engine on a real cluster: every effect becomes one or two writes, each safe to repeat.
 
-Binds of one gang go out together, as many at once as there are connections for, and so do its gates and evictions;
-whatever else is asked for the same gang keeps its place before or after them. A bind is answered. Everything else is
-tried a few times, for the engine asks again when it does not see what it wanted.
+Binds of one gang go out together, as many at once as there are connections for, and so do its gates, its evictions, and
+the objects that make its pods; whatever else is asked for the same gang keeps its place before or after them. A bind is
+answered. Everything else is tried a few times, for the engine asks again when it does not see what it wanted.
 
 When pods of a gang are to leave, what an earlier step let go and was not sent yet is not sent any more. Nothing is told
 of it: pods that leave are seen to be gone, and for those that stay the engine asks again. What waits or is under way
@@ -14,17 +14,20 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
-from phalanx.kube import holding, pinning, status
+from phalanx.decider import pinning
+from phalanx.kube import status
 from phalanx.kube.grumbles import Grumbles
 from phalanx.kube.lanes import Lanes
+from phalanx.kube.owners import Owners
 from phalanx.model.effects import Bind, Effect, Evict, Notice, Prepare, Report, Resume, Suspend, Ungate
-from phalanx.model.events import Answer, BindAnswered
+from phalanx.model.events import Answer, Answered, BindAnswered, SuspendRefused
+from phalanx.model.mistakes import Mishap
 from phalanx.model.pods import PodKey
 from phalanx.wire import binding
 from phalanx.wire.client import Client, Patch
 from phalanx.wire.discovery import Served
 from phalanx.wire.errors import Refused, Unanswered, WireError
-from phalanx.wire.resources import JOBS, PODS, Resource
+from phalanx.wire.resources import PODS
 
 Document = dict[str, Any]
 OnOwner = Prepare | Resume | Suspend
@@ -32,12 +35,12 @@ Act = OnOwner | Ungate | Evict
 Work = Act | Bind
 
 TRIES = 4
+SAYING = 2.0  # seconds in which a pod is told why it goes
 _RELEASES = (Bind, Ungate)  # let one pod of a gang go where it belongs
 _CALLED_OFF: dict[type[Effect], tuple[type[Effect], ...]] = {  # what each takes back, where that was not sent yet
     Evict: _RELEASES,
     Suspend: (*_RELEASES, Prepare, Resume),
 }
-_OWNERS = {"Job": ("batch", "jobs"), "JobSet": ("jobset.x-k8s.io", "jobsets")}
 
 
 class Witness(Protocol):
@@ -49,7 +52,8 @@ class Witness(Protocol):
 
 
 class Writer:
-    """``answered`` is told what became of each bind; ``read`` of pods read anew because nobody knows what became.
+    """``answered`` is told what became of each bind, and that an owner may not be suspended; ``read`` of pods read anew
+    because nobody knows what became of their binds.
 
     ``held``: the metadata of a pod as it was last seen, if it was.
     """
@@ -58,17 +62,18 @@ class Writer:
         self,
         client: Client,
         served: Callable[[], Served],
-        answered: Callable[[BindAnswered], None],
+        answered: Callable[[Answered], None],
         read: Callable[[PodKey, Document | None], None],
         held: Callable[[PodKey], Document | None],
         witness: Witness,
         problem: Callable[[str], None],
         concurrency: int = 32,
         bind_seconds: float = 10.0,
+        tripped: Callable[[str, Mishap], None] = lambda about, mishap: None,
     ) -> None:
-        self._client, self._served = client, served
+        self._client, self._owners = client, Owners(client, served)
         self._answered, self._read, self._held = answered, read, held
-        self._bind_seconds = bind_seconds
+        self._bind_seconds, self._tripped = bind_seconds, tripped
         self._lanes: Lanes[Work] = Lanes(self._do, concurrency)
         self._witness, self._grumbles = witness, Grumbles(problem, time.monotonic)
         self.under_way = 0  # binds that were sent and not answered
@@ -119,7 +124,14 @@ class Writer:
             self._witness.carried_out(work, True)
         except WireError as error:
             self._witness.carried_out(work, False)
-            self._grumbles.of(work.gang, f"{type(work).__name__} of gang {work.gang}: {error}")
+            instead = ""
+            if isinstance(work, Suspend) and isinstance(error, Refused):
+                self._answered(SuspendRefused(work.gang))
+                instead = f"; pods that {work.owner} made for it are deleted instead, which may count as failures"
+            self._grumbles.of(work.gang, f"{type(work).__name__} of gang {work.gang}: {error}{instead}")
+        except Exception as error:  # it is asked for again, and the writes of other gangs go on
+            self._witness.carried_out(work, False)
+            self._tripped(f"{type(work).__name__} of gang {work.gang}", Mishap.of(error))
 
     async def _tried(self, work: Act) -> None:
         """Does it; what was refused because something else changed meanwhile is looked at again."""
@@ -148,15 +160,24 @@ class Writer:
             case Evict():
                 return self._evict(work)
             case Prepare():
-                return self._own(work.owner, holding.gated, only_held=True)
+                return self._owners.prepare(work)
             case Resume():
-                return self._resume(work)
+                return self._owners.resume(work)
             case Suspend():
-                return self._suspend(work)
+                return self._owners.suspend(work)
 
     # -- binding -------------------------------------------------------------------------------------------------
 
     async def _bind(self, effect: Bind) -> None:
+        """A bind is answered, whatever becomes of it."""
+        try:
+            await self._tried_to_bind(effect)
+        except Exception as error:
+            self._tripped(f"Bind of gang {effect.gang}", Mishap.of(error))
+            self._witness.carried_out(effect, False)
+            self._answered(BindAnswered(effect.key, effect.node, Answer.UNKNOWN))
+
+    async def _tried_to_bind(self, effect: Bind) -> None:
         key, said = effect.key, pinning.told(effect)
         target = binding.Target(key.namespace, key.name, key.uid, effect.node, self._labels(key), said)
         began = time.monotonic()
@@ -221,8 +242,9 @@ class Writer:
             await self._client.patch(PODS, effect.key.name, change, effect.key.namespace, kind=Patch.JSON)
 
     async def _evict(self, effect: Evict) -> None:
-        """Says on the pod why it goes, then deletes it, with the grace period that it has itself. It goes too where we
-        may not say so: a gang leaves whole.
+        """Says on the pod why it goes, then deletes it, with the grace period that it has itself. It goes, and soon,
+        where that cannot be said too: a gang leaves whole. What made the pod may count no failure for that condition
+        (``podFailurePolicy``).
 
         When is said too: a controller of Kubernetes takes the condition back where it seems to be old. One that is gone
         is told as gone, for the engine may be waiting for just that.
@@ -247,46 +269,14 @@ class Writer:
     async def _say(self, effect: Evict, change: Document) -> None:
         key = effect.key
         try:
-            await self._client.patch_status(PODS, key.name, change, key.namespace, kind=Patch.STRATEGIC)
-        except Refused as refused:
-            if refused.missing:
+            async with asyncio.timeout(SAYING):
+                await self._client.patch_status(PODS, key.name, change, key.namespace, kind=Patch.STRATEGIC)
+        except (WireError, TimeoutError) as error:
+            if isinstance(error, Refused) and error.missing:
                 raise
-            self._grumbles.of(effect.gang, f"condition DisruptionTarget of pod {key}: {refused}")
-
-    # -- owners --------------------------------------------------------------------------------------------------
-
-    async def _own(self, owner: str, change: Callable[[Document], Document | None], only_held: bool = False) -> None:
-        resource, namespace, name = self._named(owner)
-        found = await self._client.get(resource, name, namespace)
-        wanted = change(found) if holding.is_held(found) or not only_held else None
-        if wanted is not None:
-            await self._client.patch(resource, name, wanted, namespace)
-
-    async def _resume(self, effect: Resume) -> None:
-        """Lets the owner go, and never without our gate: if that was not put in before, it is now, or this fails too.
-
-        Pods without it would be bound one by one, wherever there is room."""
-        await self._own(effect.owner, holding.gated, only_held=True)
-        await self._own(effect.owner, lambda owner: holding.suspended(owner, False))
-
-    async def _suspend(self, effect: Suspend) -> None:
-        """Holds the owner back first; that the gate comes out again is only tidy, and a Job that ran may refuse it."""
-        await self._own(effect.owner, lambda owner: holding.suspended(owner, True))
-        try:
-            await self._own(effect.owner, holding.ungated, only_held=True)
-        except Refused as refused:
-            if refused.status != 422:
-                raise
-
-    def _named(self, owner: str) -> tuple[Resource, str, str]:
-        kind, namespace, name = owner.split("/")
-        if kind == "Job":
-            return JOBS, namespace, name
-        group, plural = _OWNERS[kind]
-        found = self._served().find(group, plural)
-        assert found is not None, f"{kind} was seen, so it is served"
-        return found, namespace, name
+            why = error if isinstance(error, WireError) else "no answer in time"
+            self._grumbles.of(effect.gang, f"condition DisruptionTarget of pod {key}: {why}")
 
 
 def _go_together(one: Work, other: Work) -> bool:
-    return any(isinstance(one, kinds) and isinstance(other, kinds) for kinds in (_RELEASES, Evict))
+    return any(isinstance(one, kinds) and isinstance(other, kinds) for kinds in (_RELEASES, Evict, Suspend, Resume))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from phalanx.model.nodes import Pairs, Toleration
+from phalanx.model.objects import Incarnation, ObjectKey
 from phalanx.model.pods import PodKey
 from phalanx.model.reasons import Reason
 
@@ -52,21 +53,26 @@ class Prepare:
     """Put gate and marks into the templates of a suspended owner, before it is resumed (K-048, K-061)."""
 
     gang: str
-    owner: str
+    owner: Incarnation
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
+    """Let an owner go. ``gated``: with our gate in its templates; without, only where our note is on it that we
+    suspended it, and nothing but the note is taken off where somebody else let it go."""
+
     gang: str
-    owner: str
+    owner: Incarnation
+    gated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """Hold the owner back, and take gate and marks out of its templates again (K-068)."""
+    """Hold the owner back, note on it why, and take gate and marks out of its templates again (K-068)."""
 
     gang: str
-    owner: str
+    owner: Incarnation
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +86,17 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The state of a gang changed, or why it waits did: conditions and one event, never one per pod (W-014)."""
+    """The state of a gang changed, or why it waits did: conditions and one event, never one per pod (W-014).
+
+    ``said``: what its object says of that itself, in a word.
+    """
 
     gang: str
     state: str
     cause: str
     reason: Reason | None = None
     at: float = 0.0
+    said: str = ""
 
 
 class Topic(StrEnum):
@@ -99,7 +109,7 @@ class Topic(StrEnum):
 class Notice:
     """Something the people of the cluster should know, told once: an event on an object. ``names``: who it is about."""
 
-    about: str  # Node/n1
+    about: ObjectKey
     topic: Topic
     names: tuple[str, ...] = ()
 

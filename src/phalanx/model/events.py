@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from phalanx.model.daemons import DaemonSet
+from phalanx.model.makers import Maker
 from phalanx.model.nodes import Node
+from phalanx.model.objects import Incarnation
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.queues import Queues
 from phalanx.model.request import Request
@@ -50,17 +52,34 @@ class DaemonSetsSeen:
 class GangSeen:
     """A gang exists. ``since``: when it was made, which is its age in the queue.
 
-    ``owner``: what is suspended and resumed for it (``Job/default/train``); empty where its pods are all there is.
+    ``owner``: what is suspended and resumed for a gated gang; None where its pods are all there is.
+    ``uid``: of the object that it was read from: with another one it is another gang, which begins from the first.
+    ``makers``: what makes all pods of a gang that we bind, and is suspended while it leaves; empty where that is not
+    for us to do.
     """
 
     request: Request
     since: float
-    owner: str = ""
+    owner: Incarnation | None = None
+    uid: str = ""
+    makers: tuple[Maker, ...] = ()
+
+
+class Ending(Enum):
+    """How there came to be nothing more to place for a gang."""
+
+    DELETED = "its object is gone, or is none of ours any more"
+    SUCCEEDED = "its object says that its work is done"
+    FAILED = "its object says that it has failed for good"
 
 
 @dataclass(frozen=True, slots=True)
 class GangGone:
+    """``said``: why, as its object says it in a word: BackoffLimitExceeded."""
+
     id: str
+    how: Ending = Ending.DELETED
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +118,25 @@ class BindAnswered:
     answer: Answer
 
 
+@dataclass(frozen=True, slots=True)
+class BindUnderWay:
+    """A bind was asked for ``at`` that time, before we began anew: whether it was done only seeing the pod tells. Told
+    after the pod and its gang."""
+
+    key: PodKey
+    node: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SuspendRefused:
+    """What makes the pods of a gang may not be suspended by us: they have to be deleted."""
+
+    gang: str
+
+
+Answered = BindAnswered | SuspendRefused  # what became of effects
+
 Event = (
     NodeSeen
     | NodeGone
@@ -111,4 +149,6 @@ Event = (
     | PodSeen
     | PodGone
     | BindAnswered
+    | BindUnderWay
+    | SuspendRefused
 )

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from phalanx.model.nodes import RunningPod
+from phalanx.model.objects import ObjectKey
 from phalanx.model.resources import Resources
 
-ENDED = ("Succeeded", "Failed")
+STOPPED = "Stopped"  # it was told to end, and did: its work is not done
+ENDED = ("Succeeded", "Failed", STOPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,11 @@ class PodKey:
     namespace: str
     name: str
     uid: str
+
+    @property
+    def object(self) -> ObjectKey:
+        """What it is called."""
+        return ObjectKey("", "Pod", self.namespace, self.name)
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
@@ -33,7 +40,7 @@ class Pod:
     gang: str | None = None
     pod_set: str | None = None
     rank: int | None = None
-    phase: str = "Pending"  # Pending | Running | Succeeded | Failed
+    phase: str = "Pending"  # Pending | Running | Succeeded | Failed | Stopped
     ready: bool = False
     leaving: bool = False  # it is being deleted, and holds its place until it is gone
     gated: bool = False
@@ -41,6 +48,9 @@ class Pod:
     least: int | None = None  # with how many pods of its set its gang was whole when it was let go, if that was said
     daemon: bool = False  # made for its node: by a DaemonSet, or by the kubelet itself
     daemon_set: str = ""  # the DaemonSet that made it, ``namespace/name``
+    waits_for: str = ""  # what it waits for before anybody may give it a node, as a sentence; empty: for nothing
+    nominated: str = ""  # the node that another scheduler keeps for it, while it has none
+    made: float = 0.0  # when, in whole seconds since 1970; 0: it does not say
 
     @property
     def node(self) -> str:

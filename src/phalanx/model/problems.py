@@ -1,7 +1,9 @@
 """A Problem: what is wrong with an input, where, and what would be right."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from phalanx.model.objects import ObjectKey
 
 _SHOWN_MAX = 120  # characters of a value that a message repeats; enough to find it, too few to flood a terminal
 
@@ -11,13 +13,29 @@ class Problem:
     """One thing that is wrong: field path, the value found, what is allowed, and a sentence.
 
     ``allowed`` is empty when no finite list of good values exists; the message then says the rule. A range of numbers
-    is one entry: ``1 or more``.
+    is one entry: ``1 or more``. ``about``: the object in which the field is, where the Problem is told of another one.
     """
 
-    path: str
+    field: str = field(metadata={"key": "path"})
     value: Any
     allowed: tuple[str, ...]
     message: str
+    about: ObjectKey | None = None
+
+    @property
+    def path(self) -> str:
+        """Where it is, as people read it: ``spec.count``, ``Node/n1: spec.taints[0]``, or ``Node/n1`` for all of it."""
+        if self.about is None:
+            return self.field
+        return f"{self.about.title}: {self.field}" if self.field else self.about.title
+
+    def told_of(self, key: ObjectKey) -> "Problem":
+        """The same, told of somebody else than the object in which it is."""
+        return self if self.about is not None else replace(self, about=key)
+
+    def told_on(self, key: ObjectKey) -> "Problem":
+        """The same, told on this object: it says nothing of itself that is clear there."""
+        return replace(self, about=None) if self.about == key else self
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}"

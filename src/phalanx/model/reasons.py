@@ -102,6 +102,8 @@ class Reason:
     ``queue``: the queue that is closed to it, where that is the reason (OverQuota, Suspended).
     ``quotas``: those that do not hold it (OverQuota), the one to be told first.
     ``ahead``: the id of the gang that had to start first when this one was looked at (BehindOthers).
+    ``beside``: the domain it must be in because the rest of its gang runs there; ``nearest`` is that one alone then,
+    and ``nodes_seen`` counts its nodes.
     """
 
     type: Why
@@ -112,6 +114,7 @@ class Reason:
     together: bool = False
     nodes_seen: int = 0
     pods_seen: int = 0  # pods of the group that exist, where too few do
+    waiting: tuple[str, ...] = ()  # what others that exist wait for first, a sentence each; the first few of them
     free_elsewhere: int = 0  # pods that would fit in the whole cluster, level ignored
     parts: tuple["Reason", ...] = ()
     wider: DomainEvidence | None = None
@@ -120,6 +123,7 @@ class Reason:
     queue: ClosedQueue | None = None
     quotas: tuple[FullQuota, ...] = ()
     ahead: str | None = None
+    beside: tuple[str, ...] = ()
 
     @property
     def ends_with_others(self) -> bool:

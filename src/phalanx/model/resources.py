@@ -67,7 +67,7 @@ def _suggestion(number: str, suffix: str) -> str:
 
 def _wrong(path: str, value: object, message: str) -> Problem:
     allowed = ("a quantity such as 500m, 2, 1.5, 1e3, 100G or 16Gi",)
-    return Problem(path=path, value=shown(value), allowed=allowed, message=f"{shown(value)!r} {message}")
+    return Problem(path, shown(value), allowed, f"{shown(value)!r} {message}")
 
 
 def show(name: str, nano: int) -> str:

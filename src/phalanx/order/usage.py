@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.queues import Queues
 from phalanx.order.quota import Used, line
 
@@ -78,7 +79,8 @@ def _book(
     page = books.setdefault(queue, {})
     for resource, amount in amounts.items():
         left = page.get((flavor, resource), 0) + sign * amount
-        assert left >= 0, f"queue {queue} gives back {-left} of {resource} more than it took"
+        if left < 0:
+            raise Mistake(f"queue {queue} gives back {-left} of {resource} more than it took")
         page[flavor, resource] = left
         if not left:
             del page[flavor, resource]

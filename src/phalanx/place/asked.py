@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.place.draft import Shape
 from phalanx.place.plan import Leaf, Plan, Unit
 
@@ -105,7 +106,8 @@ def realise(
 
 def attribute(types: Types, unit: Unit, level: int, content: object, placed: dict[int, list[int]]) -> None:
     """Hands what a unit became to its own leaves and kids."""
-    assert isinstance(content, dict)
+    if not isinstance(content, dict):
+        raise Mistake("a unit became something else than its parts")
     level = max(unit.level, level)
     for leaf in unit.loose:
         if leaf.count:
@@ -120,7 +122,8 @@ def attribute(types: Types, unit: Unit, level: int, content: object, placed: dic
 def _flat(item: object) -> list[int]:
     if isinstance(item, dict):
         return [node for inner in item.values() for part in inner for node in _flat(part)]
-    assert isinstance(item, int)
+    if not isinstance(item, int):
+        raise Mistake("a pod was placed on something else than a node")
     return [item]
 
 

@@ -7,6 +7,7 @@ domain of the root passes, the request is proved impossible.
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.place import fit
 from phalanx.place.draft import Draft
 from phalanx.place.plan import Leaf, Unit
@@ -66,7 +67,8 @@ def _homes(draft: Draft, level: int, kid: Unit, copies: int) -> Flags:
     """Do the kid's possible domains inside each domain hold so many copies of it?"""
     tree = draft.tree
     first = tree.domain[kid.level][tree.start[level][:-1]]
-    assert kid.mask is not None
+    if kid.mask is None:
+        raise Mistake("a group was bounded before what is inside it")
     if copies == 1:
         return np.logical_or.reduceat(kid.mask, first)
     most = np.full(tree.count(kid.level), copies, dtype=np.int64)

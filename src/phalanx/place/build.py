@@ -91,16 +91,17 @@ class Builder:
         self.path_required[group.name] = required
         self.enclosing[group.name] = unit
         members = self._members(group)
-        linked = linked_names(group)
+        teams = rank_teams(group)
+        linked = {one.name for _, team in teams for one in team}
         for member in members:
             if isinstance(member, PodSet):
                 leaf = self._leaf(unit, member, self.counts[member.name], bound)
                 leaf.across = group.ranks.across if group.ranks and group.ranks.order in ("Stripe", "Balance") else None
             elif member.name not in linked:
                 self._group(member, self._unit_for(member, unit), bound, required)
-        if linked:
-            for component in components([m for m in members if isinstance(m, Group) and m.name in linked]):
-                self._component(component, unit, required)
+        for level, team in teams:
+            if present := [one for one in team if one in members]:
+                self._component(present, level or self.draft.tree.host, unit, required)
         self.chosen[group.name] = [s for m in members for s in (self.chosen[m.name] if isinstance(m, Group) else [m])]
 
     def _unit_for(self, group: Group, parent: Unit) -> Unit:
@@ -127,8 +128,9 @@ class Builder:
         Of members that are alike only the number matters, so the first ones stand for any.
         """
         alike: dict[object, list[int]] = {}
+        linked = {m.ranks.with_same_rank_of for m in members if isinstance(m, Group) and m.ranks}
         for i, member in enumerate(members):
-            alike.setdefault(likeness(member), []).append(i)
+            alike.setdefault(member.name if member.name in linked else likeness(member), []).append(i)
         kinds = list(alike.values())
         for size in [len(members), *range(least, len(members))]:
             for numbers in compositions(size, [len(kind) for kind in kinds]):
@@ -176,13 +178,12 @@ class Builder:
 
     # ---- same ranks ---------------------------------------------------------------------------------
 
-    def _component(self, groups: list[Group], unit: Unit, required: int) -> None:
+    def _component(self, groups: list[Group], level: int, unit: Unit, required: int) -> None:
         """Groups whose equal ranks share a domain of one level.
 
         Every group has a rank 0, so all their domains meet: they nest, the widest outside. Groups narrower than the
         shared level bring all their partners into one domain of it.
         """
-        level = next(g.ranks.level for g in groups if g.ranks and g.ranks.with_same_rank_of) or self.draft.tree.host
         for group in groups:
             self.path_required[group.name] = max(required, group.required or 0)
             self.chosen[group.name] = list(group.pod_sets())
@@ -301,24 +302,20 @@ def likeness(member: Group | PodSet) -> Hashable:
     return (member.required, member.preferred, member.min_members, member.spread, ranks, inner)
 
 
-def linked_names(group: Group) -> set[str]:
-    """Members that share ranks with a sibling, on either side of the link."""
-    names = set()
-    for member in group.members:
-        if isinstance(member, Group) and member.ranks and member.ranks.with_same_rank_of:
-            names |= {member.name, member.ranks.with_same_rank_of}
-    return names
+def rank_teams(parent: Group) -> list[tuple[int | None, list[Group]]]:
+    """Members that share ranks, directly or through others, in declared order, with the level they meet on.
 
-
-def components(groups: list[Group]) -> list[list[Group]]:
-    """Groups connected by same-rank links, in declared order."""
+    Who stays out of a team still ties the others together.
+    """
+    groups = [m for m in parent.members if isinstance(m, Group)]
     label = {g.name: i for i, g in enumerate(groups)}
-    for _ in groups:
-        for g in groups:
-            partner = g.ranks.with_same_rank_of if g.ranks else None
-            if partner in label:
-                label[g.name] = label[partner] = min(label[g.name], label[partner])
-    return [[g for g in groups if label[g.name] == i] for i in sorted(set(label.values()))]
+    ranked = [(g.name, g.ranks) for g in groups if g.ranks is not None]
+    links = [(name, r.with_same_rank_of, r.level) for name, r in ranked if r.with_same_rank_of in label]
+    for _ in links:
+        for name, partner, _ in links:
+            label[name] = label[partner] = min(label[name], label[partner])
+    levels = {label[name]: level for name, _, level in links}
+    return [(level, [g for g in groups if label[g.name] == i]) for i, level in sorted(levels.items())]
 
 
 def rank_sets(group: Group, counts: Mapping[str, int]) -> list[str]:

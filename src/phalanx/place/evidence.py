@@ -18,10 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.model.matching import selects
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import LabelSelector, PodShape, PodTerm
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import PODS_GONE, DomainEvidence, Obstacle, Reason, Why
 from phalanx.model.request import Group, PodSet, Request, Spread
+from phalanx.model.topology import Tree
 from phalanx.place import between, build, filters, fit, solve, verdicts
 from phalanx.place.draft import TOTAL_MAX, Draft, Shape
 
@@ -52,6 +54,11 @@ def explain_refusal(draft: Draft, request: Request, answer: solve.Answer) -> Rea
     culprit = _culprit(ask, draft, whole)
     why = Why.FRAGMENTED if _enough_is_free(ask, draft, culprit) else Why.NO_ROOM
     return _told(draft, culprit, why, _helpers(draft, request))
+
+
+def never_fits(draft: Draft, request: Request) -> bool:
+    """Whether it is proved that the request would not fit either if nothing ran on these nodes."""
+    return _Ask().impossible(emptied(draft), _alone(request))
 
 
 def _helpers(draft: Draft, request: Request) -> tuple[str, ...]:
@@ -116,14 +123,16 @@ class Culprit:
 
     def only(self, member: Member) -> "Culprit":
         """The same with one member of the group left in."""
-        assert isinstance(self.member, Group)
+        if not isinstance(self.member, Group):
+            raise Mistake("only a group has members")
         around = (*self.around, self.member)
         if len(self.member.members) == 1:
             return Culprit(self.request, around, member)
         lonely = _by_itself(member, self.request)
         for group in reversed(around):
             lonely = replace(group, members=(lonely,), min_members=None, spread=_ceiling(group), ranks=None)
-        assert isinstance(lonely, Group)
+        if not isinstance(lonely, Group):
+            raise Mistake("a request of something else than a group")
         return Culprit(replace(self.request, root=lonely), around, member)
 
 
@@ -212,7 +221,8 @@ def _culprit(ask: _Ask, draft: Draft, whole: Culprit) -> Culprit:
 def _barred(draft: Draft, request: Request) -> Iterator[Culprit]:
     """Pod sets that must start and that no node admits, whatever is free."""
     for culprit in _mandatory(Culprit(request, (), request.root)):
-        assert isinstance(culprit.member, PodSet)
+        if not isinstance(culprit.member, PodSet):
+            raise Mistake("only pod sets must start")
         mask = draft.mask(culprit.member.shape.filter, _bound(culprit))
         open_nodes = draft.tree.size if mask is None else int(mask.sum())
         if culprit.member.min_count and not open_nodes:
@@ -288,6 +298,30 @@ def _told(draft: Draft, culprit: Culprit, why: Why, helped_by: tuple[str, ...]) 
         wider_level=draft.tree.topology.level_name(wider_level) if wider is not None else "",
         helped_by=helped_by,
     )  # fmt: skip
+
+
+def inside(draft: Draft, request: Request, reason: Reason, path: tuple[str, ...]) -> DomainEvidence:
+    """How far what finds no home gets in one domain, where the request must be in it for reasons of its own."""
+    level, domain = domain_of(draft.tree, path)
+    chain = around(request.root, reason.group)
+    is_group = chain[-1].name == reason.group
+    member: Member = chain[-1] if is_group else next(m for m in chain[-1].members if m.name == reason.group)
+    culprit = Culprit(request, chain[:-1] if is_group else chain, member)
+    return _Trial(emptied(draft) if reason.type is Why.TOO_LARGE else draft, culprit).evidence(level, domain)
+
+
+def domain_of(tree: Tree, path: tuple[str, ...]) -> tuple[int, int]:
+    """The level of a domain, and its number there."""
+    node = next(i for i, one in enumerate(tree.paths) if one[: len(path)] == path)
+    return len(path), int(tree.domain[len(path)][node])
+
+
+def sets_of(root: Group, name: str) -> tuple[PodSet, ...]:
+    """The pod set of that name, or those of the group of that name."""
+    chain = around(root, name)
+    found = chain[-1] if chain and chain[-1].name == name else None
+    sets = tuple(chain[-1].pod_sets()) if chain else ()
+    return sets if found is not None else tuple(one for one in sets if one.name == name)
 
 
 def _part(draft: Draft, part: Culprit, why: Why) -> Reason:

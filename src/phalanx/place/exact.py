@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.place.asked import Types, attribute, counted, realise
 from phalanx.place.budget import Budget, BudgetSpent
 from phalanx.place.draft import Draft
@@ -121,7 +122,8 @@ class Exact:
 
     def _own_low(self, leaf: Leaf, level: int, inside: Ints) -> Ints:
         low = leaf.windows[level].low
-        assert low is not None
+        if low is None:
+            raise Mistake("a leaf without a lower bound")
         already = np.add.reduceat(inside, self.tree.start[level][:-1])
         own = np.zeros(self.tree.count(level), dtype=np.int64)
         here = self.tree.within(self.level, self.domain, level)
@@ -348,7 +350,8 @@ class Exact:
                 out.append(without(vector, a))
             if not must_b:
                 out.append(without(vector, b))
-        return out
+        self.budget.spend(10 * len(out) ** 2)
+        return maximal(out)
 
     def _under(
         self, level: int, domain: int, vectors: list[Vector], leaves: tuple[Leaf, ...], most: int
@@ -445,7 +448,7 @@ class Exact:
                     shares[step.kid], left = share, rest
                     break
         if any(left):
-            raise AssertionError("a held vector could not be taken apart again")
+            raise Mistake("a held vector could not be taken apart again")
         for kid in self._kids(level, domain):
             share = shares.get(kid, [0] * len(kinds))
             if any(share) or self._demands(level + 1, kid):

@@ -5,6 +5,9 @@ hold, limited where at most so many may share a domain, and rounded down where w
 
     node caps   4 0 8 8 1 | 0 2 2        slices of 4 at the rack
     rack          21 -> 20 |  4 -> 4     block 24
+
+A limit that is no multiple of the slices inside a domain is rounded down with them: at most 12 in a rack of slices of
+8 on a host are 8.
 """
 
 from collections.abc import Mapping
@@ -25,15 +28,20 @@ REBUILD_SHARE = 8  # more than N/8 touched nodes: building anew is cheaper (meas
 class Capacity:
     """Counts of one shape for all domains, flat: level l is ``flat[offset[l]:offset[l+1]]``."""
 
-    __slots__ = ("flat", "levels", "limits", "shape", "units", "version")
+    __slots__ = ("flat", "levels", "limits", "shape", "steps", "units", "version")
 
     def __init__(self, shape: Shape, units: Layers, limits: Mapping[int, "Ints | int"]) -> None:
         self.shape = shape
         self.units = dict(units)
         self.limits = limits
+        # what a domain holds comes in whole slices: of its own level, or of the widest inside it that a limit may cut
+        self.steps = {level: self._step(level) for level in {*self.units, *limits}}
         self.flat: Ints = np.zeros(0, np.int64)
         self.levels: list[Ints] = []
         self.version = -1
+
+    def _step(self, level: int) -> int:
+        return next((size for at, size in sorted(self.units.items()) if at >= level), 1)
 
     @property
     def outermost(self) -> int | None:
@@ -119,7 +127,7 @@ def _layer(found: Capacity, level: int, caps: Ints, where: Ints | None) -> Ints:
     if limit is not None:
         bound = limit if isinstance(limit, int) or where is None else limit[where]
         caps = np.minimum(caps, bound)
-    size = found.units.get(level, 1)
+    size = found.steps.get(level, 1)
     return caps - caps % size if size > 1 else caps
 
 

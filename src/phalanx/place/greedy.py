@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.place import choose
 from phalanx.place.budget import Budget
 from phalanx.place.choose import Order
@@ -73,7 +74,8 @@ class Greedy:
 
     def _candidates(self, unit: Unit, level: int, domain: int) -> list[int]:
         inside = self.draft.tree.within(level, domain, unit.level)
-        assert unit.heaviest is not None and unit.mask is not None
+        if unit.heaviest is None or unit.mask is None:
+            raise Mistake("a unit was not bounded before it was placed")
         leaf, count = unit.heaviest
         caps = leaf.capacity(self.draft, unit.level).levels[unit.level][inside.start : inside.stop]
         self.budget.spend(len(inside))

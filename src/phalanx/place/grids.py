@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.place.asked import Types, attribute, counted, realise
 from phalanx.place.between import Apart, Beside, Even, Rule
 from phalanx.place.budget import Budget, BudgetSpent
@@ -101,7 +102,8 @@ class Grids:
                 root = part
             else:
                 _around(root, nodes).kids.append(part)
-        assert root is not None
+        if root is None:
+            raise Mistake("no part holds all the others")
         return root
 
     def _bounds(self) -> list[tuple[frozenset[int], Filter]]:
@@ -198,7 +200,8 @@ class Grids:
         need: dict[int, Ints] = {}
         for axis, (kind, _) in enumerate(below):
             pod = self.types.all[kind].shape
-            assert pod is not None
+            if pod is None:
+                raise Mistake("only pods stand on nodes")
             if pod.mask is not None and not pod.mask[node]:
                 fits &= numbers[axis] == 0
             for row, amount in zip(pod.rows.tolist(), pod.need.tolist(), strict=True):
@@ -293,7 +296,7 @@ class Grids:
                 if min(rest) >= 0 and before[tuple(rest)]:
                     break
             else:
-                raise AssertionError("a held vector could not be taken apart again")
+                raise Mistake("a held vector could not be taken apart again")
             for kind, items in self._place(part.kids[i], share).items():
                 pool.setdefault(kind, []).extend(items)
             target = rest
@@ -348,7 +351,8 @@ class SplitGrids(Grids):
         placed: dict[int, list[int]] = {}
         for kind, items in self._place(self.root, tuple(good[0].tolist())).items():
             leaf_of = self.types.all[kind].leaf
-            assert leaf_of is not None
+            if leaf_of is None:
+                raise Mistake("pods of no leaf were placed")
             placed.setdefault(leaf_of.number, []).extend(items)  # type: ignore[arg-type]
         return {number: counted(nodes) for number, nodes in placed.items() if nodes}
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phalanx.model.matching import selects
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import LabelSelector, Pairs, PodShape, PodTerm, RunningPod
 from phalanx.model.topology import Flags, Ints
 from phalanx.place import filters
@@ -85,14 +86,16 @@ class PodTable:
         """Let pods in. Each is new: a pod that moved is removed first."""
         for pod in pods:
             name = (pod.namespace, pod.name)
-            assert name not in self._row_of, f"pod {pod.namespace}/{pod.name} is already here"
+            if name in self._row_of:
+                raise Mistake(f"pod {pod.namespace}/{pod.name} is already here")
             self._row_of[name] = self._occupy(pod)
         self._changed()
 
     def remove(self, names: Iterable[PodName]) -> None:
         """Let pods go, each named by (namespace, name) and present until now."""
         for name in names:
-            assert name in self._row_of, f"pod {name[0]}/{name[1]} is not here"
+            if name not in self._row_of:
+                raise Mistake(f"pod {name[0]}/{name[1]} is not here")
             self._vacate(self._row_of.pop(name))
         self._changed()
 
@@ -111,7 +114,8 @@ class PodTable:
 
     def counts_by_node(self, mask: Flags) -> Ints:
         """Per node how many of the marked rows are on it. The mask is one of this version."""
-        assert len(mask) == len(self._position), "the mask belongs to another version of the table"
+        if len(mask) != len(self._position):
+            raise Mistake("the mask belongs to another version of the table")
         marked = self._position[mask]
         return np.bincount(marked[marked >= 0], minlength=self._nodes.size)
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.request import Group, PodSet
-from phalanx.place.build import Built, components, linked_names, whole_slices
+from phalanx.place.build import Built, rank_teams, whole_slices
 from phalanx.place.draft import Draft
 from phalanx.place.greedy import Found
 
@@ -47,7 +48,8 @@ def _pods(built: Built, found: Found, pod_set: PodSet) -> Ints:
 def _ordered(draft: Draft, group: Group, built: Built, found: Found) -> list[int]:
     """Pod sets one after the other; within each the order that was asked for."""
     ranks = group.ranks
-    assert ranks is not None
+    if ranks is None:
+        raise Mistake("a group without ranks has no order")
     slots: list[int] = []
     for pod_set in group.pod_sets():
         pods = _pods(built, found, pod_set)
@@ -86,18 +88,18 @@ def _near(draft: Draft, pods: Ints, leader: int) -> list[int]:
 def _tied(draft: Draft, groups: Sequence[Group], built: Built, found: Found) -> Iterator[tuple[str, list[int]]]:
     """Ranks of groups whose equal ranks share a domain: bundle by bundle."""
     for parent in groups:
-        linked = linked_names(parent)
-        for component in components([m for m in parent.members if isinstance(m, Group) and m.name in linked]):
-            yield from _component(draft, component, built, found)
+        for level, team in rank_teams(parent):
+            present = [g for g in team if any(len(_pods(built, found, s)) for s in g.pod_sets())]
+            if present:
+                yield from _component(draft, present, level or draft.tree.host, built, found)
 
 
-def _component(draft: Draft, groups: list[Group], built: Built, found: Found) -> Iterator[tuple[str, list[int]]]:
+def _component(
+    draft: Draft, groups: list[Group], level: int, built: Built, found: Found
+) -> Iterator[tuple[str, list[int]]]:
     tree = draft.tree
-    level = next(g.ranks.level for g in groups if g.ranks and g.ranks.with_same_rank_of) or tree.host
     sets = {g.name: list(g.pod_sets()) for g in groups}
     pods = {s.name: _pods(built, found, s).tolist() for members in sets.values() for s in members}
-    if any(len(pods[s.name]) != built.counts[s.name] for members in sets.values() for s in members):
-        return
     where = {g.name: [s.name for s in sets[g.name] for _ in range(built.counts[s.name])] for g in groups}
     slots: dict[str, list[int]] = {g.name: [] for g in groups}
     bundles = _bundle_domains(tree.domain[level], built, found)

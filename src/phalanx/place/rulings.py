@@ -4,11 +4,13 @@ What cannot be a number yet becomes a question; what never can is left for the l
 """
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.request import Group
 from phalanx.place.between import Apart, Beside, Classes, Even, Rule
 from phalanx.place.choices import UNANSWERABLE, Asked, Choices, Key
@@ -50,14 +52,18 @@ class Rulings:
 
     def _spread(self, group: Group, root: Unit) -> None:
         spread = group.spread
-        assert spread is not None
+        if spread is None:
+            raise Mistake("a group that is not spread")
         names = [s.name for s in self.b.chosen[group.name]]
         leaves = self._leaves_in(names)
         if not leaves:
             self.b.impossible = self.b.impossible or bool(spread.min_domains)
             return
         if spread.max_per_domain is not None:
-            self._ceiling(spread.level, leaves, spread.max_per_domain)
+            times = {len({*leaf.parts} & {*names}) for leaf in leaves}  # pods of the group in one pod of a leaf
+            if len(times) > 1:
+                raise Asked(iter((UNANSWERABLE,)))
+            self._ceiling(spread.level, leaves, spread.max_per_domain // times.pop())
         elif spread.min_domains is not None:
             self._seeds(group, leaves, spread.level, spread.min_domains)
         elif spread.max_skew is not None and spread.level > self.b.path_required[group.name]:
@@ -105,23 +111,33 @@ class Rulings:
             seed.limits = tuple(sorted({**dict(leaf.limits), level: step}.items()))
             self._divide(leaf, seed)
             seeds.append(seed)
-        if len(seeds) > 1:
-            self.b.ceilings.append(Ceiling(level, tuple(seeds), max(steps)))
+        if len(seeds) > 1 and len({*steps}) == 1:
+            self.b.ceilings.append(Ceiling(level, tuple(seeds), steps[0]))
+        elif len(seeds) > 1:  # of small seeds several would fit where one large one does
+            self.b.exclusions += [Exclusion(level, one, other) for one, other in combinations(seeds, 2)]
 
     def _divide(self, leaf: Leaf, seed: Leaf) -> None:
-        """What bounds a leaf bounds both parts of it together."""
+        """What bounds a leaf bounds both parts of it together; one that is all seed is met where its seed is."""
+        if not leaf.count:
+            for bundle in self.b.bundles:
+                bundle.leaves = tuple(seed.number if at == leaf.number else at for at in bundle.leaves)
         self.b.ceilings += [Ceiling(at, (leaf, seed), most) for at, most in leaf.limits]
         for ceiling in self.b.ceilings:
             if leaf in ceiling.leaves and seed not in ceiling.leaves:
                 ceiling.leaves = (*ceiling.leaves, seed)
+        for exclusion in list(self.b.exclusions):
+            if leaf in (exclusion.first, exclusion.second):
+                other = exclusion.second if leaf is exclusion.first else exclusion.first
+                self.b.exclusions.append(Exclusion(exclusion.level, seed, other))
 
     def _group_skew(self, group: Group, names: list[str], root: Unit) -> None:
         spread = group.spread
-        assert spread is not None and spread.max_skew is not None
+        if spread is None or spread.max_skew is None:
+            raise Mistake("a group that need not be even")
         tree = self.b.draft.tree
         required = self.b.path_required[group.name]
         eligible = np.zeros(tree.size, dtype=bool)
-        for pod_set in self.b.chosen[group.name]:
+        for pod_set in group.pod_sets():  # of those that stay out the domains count as well
             mask = self.b.draft.mask(pod_set.shape.filter, True)
             eligible |= np.ones(tree.size, dtype=bool) if mask is None else mask
         eligible &= tree.inside
@@ -254,7 +270,7 @@ class Rulings:
         team = [name for name in rule.team if self._leaves_in((name,))]
         if not team:
             return
-        if rule.founders:
+        if self._leaves_in(rule.founders):  # those that could found a class may be out
             key = ("found", *rule.team, str(rule.number))
             if key not in self.b.choices.answers:
                 if not rule.hosts and self._found_by_level(rule, team):

@@ -4,6 +4,7 @@ preferences      all of them at once; if that fails the required levels only, th
   counts         every pod wanted; else the minimum, then as many more as fit
     questions    assumptions that rules between pods need, in turn
       T0 bounds -> T1 greedy -> T2a prices -> T2b exact -> T2c grids
+    T3 numbers: where questions and rules meet and pods and nodes are few; else grids, moves and branching
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from itertools import chain, combinations, product
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.policy import Policy
 from phalanx.model.request import Group, Request
 from phalanx.place import between, bounds, choose, fit, mend, nudge, prices
@@ -23,8 +25,10 @@ from phalanx.place.choices import NOTHING_CHOSEN, UNANSWERABLE, Asked, Choices
 from phalanx.place.choose import ORDERS
 from phalanx.place.draft import Draft
 from phalanx.place.exact import Exact
+from phalanx.place.formulate import Formulation, Range
 from phalanx.place.greedy import VARIANTS, Found, Greedy
 from phalanx.place.grids import Crossing, Grids, SplitGrids, leasts
+from phalanx.place.handover import written
 from phalanx.place.plan import Leaf, Plan, complete, pinned, reference_node
 from phalanx.place.split import Style, descend
 from phalanx.place.verdicts import IMPOSSIBLE, PLACED, UNDECIDED
@@ -36,6 +40,9 @@ LIKINGS_MAX = 4  # grades of preference told apart when choosing a domain; withi
 PER_PAIRED_POD = 40  # and matching it with the pods of its rank
 PER_POD = 5  # numbering pods and writing the answer down, however they are placed
 GRIDS_SHARE = 0.3  # of what is left, for one try of the last tier; branching needs the rest where it is too large
+FEW = 2_000  # pod sets times nodes: up to here a number for each pair is quicker than branching over what rules meet
+QUICK = 4_000_000  # what the other tiers may spend first where they are so few; else half of what is left
+NUMBERS_SHARE = 0.6  # of what is left, for one try of it
 STEP = 20_000  # work units that building and bounding a plan stand for: about a millisecond
 
 
@@ -47,6 +54,14 @@ class Outcome:
     built: Built | None = None
     found: Found = field(default_factory=dict)
     choices: Choices = NOTHING_CHOSEN  # under which it was placed
+
+
+class Coupled(Exception):
+    """Rules meet that the counting tiers cannot hold at once, and T3 can. ``counts``: a placement that breaks some."""
+
+    def __init__(self, counts: Mapping[str, tuple[Ints, Ints]]) -> None:
+        super().__init__()
+        self.counts = counts
 
 
 class Search:
@@ -63,8 +78,11 @@ class Search:
         self.between = between.read(draft, self.sets)
         self.ranges = {s.name: whole_range(s) for s in self.sets}
         self.style = self._style()
+        self.few = len(self.sets) * draft.tree.size <= FEW
         self.start = NOTHING_CHOSEN
+        self.levels: dict[str, int | None] = {}  # those of the wishes that are being tried
         self.tier = 0
+        self.widest: Outcome | None = None  # of the least that would do, where it had to be asked
 
     def _style(self) -> Style:
         even = max(self.draft.tree.host - 1, 1) if self.policy.candidates == "balance" else None
@@ -93,6 +111,9 @@ class Search:
         return outcome
 
     def _with_fewer_pods(self, full: dict[str, int]) -> Outcome:
+        if self.few and self._non_monotone() and any(low < full[name] for name, (low, _) in self.ranges.items()):
+            outcome = self._preferring(full)
+            return self._joined(outcome, full) if outcome.status == PLACED else self._fewest_missing(full)
         outcome = Outcome(IMPOSSIBLE)
         for counts in chain((full,), self._smaller(full)):
             before, outcome = outcome, self._preferring(counts)
@@ -102,6 +123,33 @@ class Search:
             if before.status == UNDECIDED and self._non_monotone():
                 return before  # one number of pods that could not be decided leaves the whole undecided
         return outcome
+
+    def _fewest_missing(self, full: Mapping[str, int]) -> Outcome:
+        """Where fewer pods may be harder to place than more: as many as there can be, pod set by pod set in order."""
+        required = {g.name: g.required for g in self.groups}
+        ranges, start = dict(self.ranges), self.start
+        best = self._by_numbers(required, ranges, {})
+        if best.status != PLACED:
+            return best
+        self.start = best.choices
+        for pod_set in self.sets:
+            name, step = pod_set.name, whole_slices(pod_set)
+            low, high = self._placed(best, name), full[name]
+            while 0 < low < high:
+                ranges[name] = (low + max((high - low) // (2 * step), 1) * step, high)
+                more = self._by_numbers(required, ranges, {})
+                if more.status == PLACED:
+                    best, low = more, self._placed(more, name)
+                else:
+                    high = ranges[name][0] - step
+            ranges[name] = (low, low) if low else ranges[name]
+        self.start, self.levels = start, required
+        counts = {s.name: self._placed(best, s.name) or min(self.ranges[s.name]) for s in self.sets}
+        outcome = self._preferring(counts)
+        return self._joined(outcome if outcome.status == PLACED else best, counts)
+
+    def _placed(self, outcome: Outcome, name: str) -> int:
+        return outcome.built.counts.get(name, 0) if outcome.built is not None else 0
 
     def _starts(self) -> list[Choices]:
         """All members of every group in; and, where some may stay out, nothing decided about them."""
@@ -135,9 +183,9 @@ class Search:
         if not touchy:
             yield least
             return
-        names = [s.name for s in self.sets if s.name in touchy and least[s.name] < full[s.name]]
-        for numbers in _boxes([(least[name], full[name]) for name in names]):
-            yield {**least, **dict(zip(names, numbers, strict=True))}
+        some = [s for s in self.sets if s.name in touchy and least[s.name] < full[s.name]]
+        for numbers in product(*(range(full[s.name], least[s.name] - 1, -whole_slices(s)) for s in some)):
+            yield {**least, **dict(zip((s.name for s in some), numbers, strict=True))}
 
     def _non_monotone(self) -> set[str]:
         """Pod sets for which fewer pods may be harder to place than more."""
@@ -174,7 +222,7 @@ class Search:
         """Wishes for levels: lexicographic, outer groups first."""
         required = {g.name: g.required for g in self.groups}
         wishes = [g for g in self.groups if g.preferred is not None and g.preferred > (g.required or 0)]
-        self.levels: dict[str, int | None] = {**required, **{g.name: g.preferred for g in wishes}}
+        self.levels = {**required, **{g.name: g.preferred for g in wishes}}
         if len(wishes) <= 1:
             return self._ladder(wishes[0] if wishes else None, required, counts)
         outcome = self._try(self.levels, counts)
@@ -214,7 +262,8 @@ class Search:
 
     def _tightened(self, placed: Outcome, wishes: list[Group], counts: Mapping[str, int]) -> Outcome:
         for group in wishes:
-            assert group.preferred is not None
+            if group.preferred is None:
+                raise Mistake("a wish without a preferred level")
             for level in range(group.preferred, group.required or 0, -1):
                 levels = {**self.levels, group.name: level}
                 outcome = self._try(levels, counts)
@@ -227,18 +276,62 @@ class Search:
 
     def _try(self, levels: Mapping[str, int | None], counts: Mapping[str, int]) -> Outcome:
         """One attempt with levels and counts fixed; leaves the draft as it was."""
+        if self.widest is not None and self.widest.status == IMPOSSIBLE:
+            return self.widest
         mark = self.draft.mark()
+        whole, outcome = self.budget, Outcome(UNDECIDED)
+        self.budget = whole.portion(0.5)
+        self.budget.limit = min(self.budget.limit, QUICK if self.few else self.budget.limit)
+        near: Mapping[str, tuple[Ints, Ints]] = {}
         try:
-            return self._settle(levels, counts, self.start, 0)
+            outcome = self._settle(levels, counts, self.start, 0)
+        except BudgetSpent:
+            pass
+        except Coupled as coupled:
+            near = coupled.counts
+        finally:
+            self.draft.undo(mark)
+            whole.absorb(self.budget)
+            self.budget = whole
+        if outcome.status == UNDECIDED:
+            if self._refuted():
+                return Outcome(IMPOSSIBLE)
+            outcome = self._by_numbers(levels, {name: (count, count) for name, count in counts.items()}, near)
+        return outcome
+
+    def _refuted(self) -> bool:
+        """Whether nothing is possible with any wish given up, any number of pods and any choice of members."""
+        if self.widest is None:
+            start, self.start = self.start, NOTHING_CHOSEN
+            self.widest = self._by_numbers({g.name: g.required for g in self.groups}, self.ranges, {})
+            self.start = start
+        return self.widest.status == IMPOSSIBLE
+
+    def _by_numbers(
+        self, levels: Mapping[str, int | None], ranges: Mapping[str, Range], near: Mapping[str, tuple[Ints, Ints]]
+    ) -> Outcome:
+        """T3: all rules at once. ``near``: where pods would go if some rules did not hold."""
+        self.tier = 4
+        members = {key: value for key, value in self.start.answers.items() if key[0] == "members"}
+        attempt = self.budget.portion(NUMBERS_SHARE)
+        try:
+            asked = Formulation(self.draft, self.request, self.between, levels, ranges, members, attempt)
+            solved = asked.solve(near)
         except BudgetSpent:
             return Outcome(UNDECIDED)
         finally:
-            self.draft.undo(mark)
+            self.budget.absorb(attempt)
+        if solved is None:
+            return Outcome(IMPOSSIBLE)
+        built, found = written(self.draft, asked, solved)
+        return Outcome(PLACED, built, found, Choices(dict(solved.members)))
 
     def _settle(
         self, levels: Mapping[str, int | None], counts: Mapping[str, int], choices: Choices, depth: int
     ) -> Outcome:
         if choices is UNANSWERABLE or depth > MENDS_MAX:
+            if self.few:
+                raise Coupled({})
             return Outcome(UNDECIDED)
         self.budget.spend(STEP)
         builder = Builder(self.draft, self.request, self.between, choices, levels, counts)
@@ -257,6 +350,8 @@ class Search:
         broken = mend.alternatives(built.lazy, by_set(built, outcome.found), choices)
         if broken is None:
             return outcome
+        if self.few:
+            raise Coupled(by_set(built, outcome.found))
         try:
             return self._by_grids(built, choices)
         except (Crossing, BudgetSpent):
@@ -394,7 +489,8 @@ class Search:
     def _exactly(self, built: Built) -> Outcome:
         """T2 in every domain the root could use, equal ones once."""
         root, tree = built.plan.root, self.draft.tree
-        assert root.mask is not None
+        if root.mask is None:
+            raise Mistake("the whole was not bounded")
         verdict = IMPOSSIBLE
         seen = set()
         for domain in self._root_candidates(built.plan):
@@ -415,7 +511,8 @@ class Search:
         if root.mask is None:  # one pod set was placed by counting alone, before a rule between pods broke
             complete(self.draft, root, reference_node(self.draft))
             bounds.bound(self.draft, root)
-        assert root.mask is not None and root.heaviest is not None
+        if root.mask is None or root.heaviest is None:
+            raise Mistake("the whole was not bounded")
         caps = root.heaviest[0].capacity(self.draft, root.level).levels[root.level]
         passing = np.flatnonzero(root.mask)
         return [int(d) for d in passing[np.argsort(self.order(caps[passing]), kind="stable")]]
@@ -466,17 +563,6 @@ def plain(plan: Plan) -> bool:
     """Several shapes and nothing else: no units, slices, bounds or rules."""
     loose = not plan.root.kids and not plan.exclusions and not plan.ceilings
     return loose and not any(leaf.units or leaf.limits or leaf.windows for leaf in plan.leaves)
-
-
-def _boxes(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    """All integer points of a box, largest first."""
-    if not ranges:
-        yield ()
-        return
-    (low, high), rest = ranges[0], ranges[1:]
-    for number in range(high, low - 1, -1):
-        for others in _boxes(rest):
-            yield (number, *others)
 
 
 def by_set(built: Built, found: Found) -> dict[str, tuple[Ints, Ints]]:

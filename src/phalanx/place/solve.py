@@ -3,7 +3,7 @@
 preferences      all of them at once; if that fails the required levels only, then tightened outer first
   counts         every pod wanted; else the minimum, then as many more as fit
     questions    assumptions that rules between pods need, in turn
-      T0 bounds -> T1 greedy -> T2a prices -> T2b exact
+      T0 bounds -> T1 greedy -> T2a prices -> T2b exact -> T2c grids -> T3 numbers
 """
 
 from dataclasses import dataclass

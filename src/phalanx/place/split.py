@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.topology import Tree
 from phalanx.place.fit import Capacity, spans
 
@@ -92,7 +93,7 @@ def _pick(
     reached = caps[order].cumsum()
     full = int(reached.searchsorted(quota))
     if full == len(order):
-        raise AssertionError("a domain was chosen that does not hold its quota")
+        raise Mistake("a domain was chosen that does not hold its quota")
     rest = quota - (reached.item(full - 1) if full else 0)
     chosen = order[: full + 1]
     if not small_first and not score_first:

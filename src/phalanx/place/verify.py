@@ -321,9 +321,10 @@ def _linked(groups: Mapping[str, Group]) -> list[tuple[int, list[str]]]:
     """Groups that share ranks, each component with its level."""
     leader = {name: name for name in groups}
     links = [
-        (name, group.ranks.with_same_rank_of, group.ranks.level)
+        (name, other, group.ranks.level)
         for name, group in groups.items()
-        if group.ranks is not None and group.ranks.with_same_rank_of is not None and group.ranks.level is not None
+        if group.ranks is not None and group.ranks.level is not None
+        for other in groups.keys() & {group.ranks.with_same_rank_of}  # one that is in another request ties nothing
     ]
     for name, other, _ in links:
         leader[_head(leader, name)] = _head(leader, other)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import (
     HostPort,
     LabelSelector,
@@ -83,7 +84,7 @@ def _holds(need: Requirement, labels: Mapping[str, str]) -> bool:
             return value is None
         case "Gt" | "Lt":
             return _compares(need, value)
-    raise AssertionError(f"operator {need.operator!r} is none of the six")
+    raise Mistake(f"operator {need.operator!r} is none of the six")
 
 
 def _compares(need: Requirement, value: str | None) -> bool:

@@ -8,7 +8,7 @@ than the field.
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -41,9 +41,13 @@ class _Field:
 def _fields(kind: type) -> tuple[_Field, ...]:
     hints = get_type_hints(kind)
     return tuple(
-        _Field(one.name, camel(one.name), hints[one.name], omitted(hints[one.name]), one.default)
-        for one in fields(kind)
+        _Field(one.name, _key(one), hints[one.name], omitted(hints[one.name]), one.default) for one in fields(kind)
     )
+
+
+def _key(one: Field[Any]) -> str:
+    """What a field is called in a record: as it was when it had another name, if its metadata say so."""
+    return str(one.metadata.get("key", camel(one.name)))
 
 
 def camel(name: str) -> str:
@@ -120,6 +124,8 @@ def built(kind: Any, found: Any, path: str, **given: Any) -> Any:
         return _built_tuple(get_args(kind), found, path)
     if origin is Mapping:
         return _built_mapping(get_args(kind), found, path)
+    if issubclass(kind, tuple):  # one with named entries
+        return kind(*_built_tuple(tuple(get_type_hints(kind).values()), found, path))
     return _built_enum(kind, found, path) if issubclass(kind, Enum) else _built_value(kind, found, path, given)
 
 

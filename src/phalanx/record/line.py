@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phalanx.model.decision import Decision, Invalid
+from phalanx.model.mistakes import Mistake
 from phalanx.model.policy import Policy
 from phalanx.model.request import Request
 from phalanx.model.snapshot import Snapshot
@@ -32,7 +33,8 @@ def written(snapshot: Snapshot, request: Request, policy: Policy, decision: Deci
 
     ``version`` is for the doors to say: a room this low does not know what it is part of.
     """
-    assert isinstance(decision, Invalid) or decision.request == request, "an answer to another question"
+    if not isinstance(decision, Invalid) and decision.request != request:
+        raise Mistake("an answer to another question")
     picture = plain(snapshot, leave=("pods",))
     body = {
         "schema": SCHEMA,

@@ -4,6 +4,7 @@ from collections import Counter
 from random import Random
 
 from phalanx.model.daemons import DaemonSet
+from phalanx.model.mistakes import Mistake
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.request import PodSet
 from phalanx.sim.agenda import Agenda
@@ -109,7 +110,8 @@ class Controllers:
             self._replace(pod)
 
     def _replace(self, pod: Pod) -> None:
-        assert pod.gang is not None and pod.rank is not None
+        if pod.gang is None or pod.rank is None:
+            raise Mistake("a pod of no gang is made again by nobody")
         sets = {one.name: one for one in self._truth.gangs[pod.gang].request.root.pod_sets()}
         if not self._is_surplus(pod.gang, pod.rank):
             self._make_later(pod.gang, sets[pod.pod_set or ""], pod.rank)

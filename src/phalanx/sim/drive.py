@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from phalanx.engine.engine import Engine
 from phalanx.model import effects, events
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import Node, RunningPod
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.request import PodSet, Request
@@ -68,7 +69,8 @@ def drive(
         moved = world.settle(told, now)
         idle = 0 if moved or told or coming is not None or world.ends else idle + 1
         again = 0 if moved or told or now > before else again + 1
-        assert again < IDLE_MAX, f"the engine asks for the same moment again and again: {now}"
+        if again >= IDLE_MAX:
+            raise Mistake(f"the engine asks for the same moment again and again: {now}")
         if tell is not None:
             tell(world.done)
     journal.closed(world.now)
@@ -122,6 +124,8 @@ class _World:
         while True:
             begin = self.clock()
             wanted = self.engine.step(told, now, self.chance.random())
+            for name, mishap in self.engine.tripped().items():
+                raise Mistake(f"the engine tripped over gang {name}: {mishap.line}\n{mishap.trace}")
             works = [getattr(one, "work", 0) for one in self.engine.decisions]
             self.journal.stepped(self.clock() - begin, works)
             told = [event for effect in wanted for event in self.carried_out(effect)]
@@ -216,7 +220,8 @@ class _World:
         if gang.running and not _is_whole(gang):
             gang.running, gang.epoch = False, gang.epoch + 1
             self.journal.stopped(now, name)
-        assert pod.pod_set is not None and pod.rank is not None
+        if pod.pod_set is None or pod.rank is None:
+            raise Mistake("a pod of a gang without a set or a rank")
         return [events.PodSeen(self.made(gang, pod.pod_set, pod.rank))]
 
     # -- what the engine wants -----------------------------------------------------------------------------------
@@ -235,7 +240,7 @@ class _World:
             return self.bound(gang, effect)
         if isinstance(effect, effects.Evict):
             return self.evicted(gang, effect)
-        raise AssertionError(f"gangs of a trace are bound, never gated: {effect!r}")
+        raise Mistake(f"gangs of a trace are bound, never gated: {effect!r}")
 
     def bound(self, gang: _Gang, effect: effects.Bind) -> list[events.Event]:
         pod = gang.pods.get(effect.key)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import Node
 from phalanx.model.pods import Pod
 from phalanx.model.queues import Quota
@@ -189,7 +190,8 @@ def _is_uneven(truth: Truth, gang: Gang, group: Group, pods: Sequence[Pod], coun
     """Whether pods that were all placed by the start of their gang are less even than was asked for."""
     if gang.start is None or any(truth.bound[pod.key].step != gang.start.step for pod in pods):
         return False
-    assert group.spread is not None and group.spread.max_skew is not None
+    if group.spread is None or group.spread.max_skew is None:
+        raise Mistake("a group that need not be even")
     most = group.spread.max_skew
     return all(_skew(counts, domains) > most for domains in _open_domains(truth, gang, group))
 
@@ -202,7 +204,8 @@ def _skew(counts: Counter[tuple[str, ...]], domains: set[tuple[str, ...]]) -> in
 def _open_domains(truth: Truth, gang: Gang, group: Group) -> Iterator[set[tuple[str, ...]]]:
     """For each flavor it may have been given, the domains with a node that would have had a pod of the group, as the
     engine knew the nodes when it placed it. For groups at the root: with nothing required around them."""
-    assert group.spread is not None and gang.start is not None
+    if group.spread is None or gang.start is None:
+        raise Mistake("a group that was never spread")
     filters = [pods.shape.filter for pods in group.pod_sets()]
     for labels in ({}, *(dict(one.node_labels) for one in gang.start.queues.flavors.values())):
         yield {
@@ -235,7 +238,8 @@ def ranks(truth: Truth, gang: Gang, standing: Sequence[Pod]) -> Iterator[str]:
 
 
 def _same_rank(truth: Truth, gang: Gang, one: Group, other: Group, standing: Sequence[Pod]) -> Iterator[str]:
-    assert one.ranks is not None and one.ranks.level is not None
+    if one.ranks is None or one.ranks.level is None:
+        raise Mistake("a group whose ranks go with nobody's")
     level = one.ranks.level
     mine, theirs = (_by_rank(group, standing) for group in (one, other))
     for rank in sorted(mine.keys() & theirs.keys()):

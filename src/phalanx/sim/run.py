@@ -6,6 +6,7 @@ from typing import Protocol
 
 from phalanx.model.effects import Effect
 from phalanx.model.events import Event
+from phalanx.model.mistakes import Mishap, Mistake
 from phalanx.sim import windows
 from phalanx.sim.invariants import Judge
 from phalanx.sim.picture import Tallies
@@ -25,8 +26,10 @@ class Steppable(Protocol):
 
     def states(self) -> Mapping[str, str]: ...
 
+    def tripped(self) -> Mapping[str, Mishap]: ...
 
-class InvariantBroken(AssertionError):
+
+class InvariantBroken(Exception):
     """Something is not as it must be. The same seed breaks it again, at the same step."""
 
     def __init__(self, seed: int, step: int, message: str) -> None:
@@ -57,7 +60,7 @@ def run(world: World, make: Callable[[], Steppable], until: float = 3000.0, step
     """Runs until everything submitted has ended, nothing more can happen, or ``until`` (seconds of the world) or
     ``steps`` are reached. ``make`` gives a fresh engine, at the start and after each loss of the leader.
 
-    Raises InvariantBroken. A mistake that the engine finds in itself (an assertion) counts as one.
+    Raises InvariantBroken. A mistake that the engine finds in itself (``Mistake``) counts as one.
     """
     course = _Course(world, make)
     while course.result.steps < steps and not world.over:
@@ -110,8 +113,10 @@ class _Course:
         self.result.events += len(told)
         try:
             effects = self.engine.step(told, self.world.now + _INSTANT, self._jitter.random())
-        except AssertionError as wrong:
+        except Mistake as wrong:
             self._fail(f"the engine stopped itself: {wrong}", wrong)
+        for name, mishap in sorted(self.engine.tripped().items()):
+            self._fail(f"the engine tripped over gang {name}: {mishap.line}\n{mishap.trace}")
         self.world.carry_out(effects, self.result.steps)
 
     def _judge(self) -> None:

@@ -10,6 +10,7 @@ from enum import Enum
 from phalanx.model.daemons import DaemonSet
 from phalanx.model.events import Answer
 from phalanx.model.nodes import Node, Pairs, PodShape, RunningPod
+from phalanx.model.objects import Incarnation
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.queues import Queues
 from phalanx.model.request import Request
@@ -30,7 +31,7 @@ Told = Callable[[Kind, object], None]  # something of a kind, by its key, is not
 
 @dataclass(slots=True)
 class Gang:
-    """A gang that was submitted. ``owner``: what makes its pods, by name; empty where nobody can hold it back.
+    """A gang that was submitted. ``owner``: what makes its pods, None where nobody can hold it back.
 
     ``held``: its owner is suspended and makes no pods. ``prepared``: the pods it makes are gated.
     """
@@ -38,7 +39,7 @@ class Gang:
     request: Request
     since: float
     duration: float
-    owner: str = ""
+    owner: Incarnation | None = None
     held: bool = False
     prepared: bool = False
     ended: str = ""  # finished | deleted; empty while it is to run

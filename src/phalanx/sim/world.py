@@ -24,7 +24,9 @@ from phalanx.model.events import (
     QueuesSeen,
     TopologiesSeen,
 )
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import Node, PodShape
+from phalanx.model.objects import Incarnation, ObjectKey
 from phalanx.model.pods import PodKey
 from phalanx.model.queues import Queues
 from phalanx.model.request import PodSet
@@ -86,7 +88,7 @@ class World:
     def _submit(self, submission: Submission) -> None:
         request = submission.request
         gated = request.rules.enforcement == GATE
-        owner = f"{request.kind}/{request.id}" if gated else ""
+        owner = Incarnation(ObjectKey("batch", "Job", request.namespace, request.name)) if gated else None
         gang = Gang(request, self.agenda.now, submission.duration, owner, held=gated or request.suspended)
         gang.staggered = submission.staggered
         self.controllers.submit(gang)
@@ -108,7 +110,8 @@ class World:
         """Its user wants another number of pods, not below the minimum. For gangs of one pod set."""
         gang = self.truth.gangs[name]
         (pods,) = gang.request.root.members
-        assert isinstance(pods, PodSet)
+        if not isinstance(pods, PodSet):
+            raise Mistake("only gangs of one pod set are resized")
         root = replace(gang.request.root, members=(replace(pods, count=max(count, pods.min_count)),))
         gang.request = replace(gang.request, root=root)
         self.truth.put_gang(gang)

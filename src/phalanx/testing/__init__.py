@@ -4,3 +4,7 @@ Lives here: the brute-force oracle for small clusters, and matchers that say wha
 May import: every room except cli.
 Will never: be imported by a room it helps to test, or borrow the code it judges.
 """
+
+from phalanx.testing.live import Effect, LiveScheduler
+
+__all__ = ["Effect", "LiveScheduler"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import HostPort, LabelSelector, Node, PodShape, PodTerm, Requirement, SpreadRule
 from phalanx.model.placement import Placement
 from phalanx.model.request import Group, PodSet, Request
@@ -137,7 +138,8 @@ class Puzzle:
         return all(admits(self.shape(pod), pod.node) for pod in pods)
 
     def shape(self, pod: Pod) -> PodShape:
-        assert pod.pod_set is not None
+        if pod.pod_set is None:
+            raise Mistake("a pod of no set has no shape")
         return self.sets[pod.pod_set].shape
 
     def room(self, counts: Counts) -> bool:
@@ -209,7 +211,8 @@ class Puzzle:
             return all(heap <= spread.max_per_domain for heap in heaps.values())
         if spread.min_domains is not None:
             return len(heaps) >= spread.min_domains
-        assert spread.max_skew is not None
+        if spread.max_skew is None:
+            raise Mistake("a group that need not be even")
         if not pods:
             return True
         heights = [heaps[domain] for domain in self.reachable(group, pods[0].node)]
@@ -217,7 +220,8 @@ class Puzzle:
 
     def reachable(self, group: Group, home: Node) -> set[tuple[str, ...]]:
         """Eligible domains of a group's spread, given one node that it uses."""
-        assert group.spread is not None
+        if group.spread is None:
+            raise Mistake("a group that is not spread")
         around = [g for g in self.request.root.groups() if any(inner is group for inner in g.groups())]
         narrowest = max([g.required for g in around if g.required is not None], default=0)
         if narrowest > group.spread.level:
@@ -271,7 +275,7 @@ class Puzzle:
     def even_for(self, pod_set: PodSet, rule: SpreadRule, pods: list[Pod]) -> bool:
         shape = pod_set.shape
         mine = [pod for pod in pods if pod.pod_set == pod_set.name]
-        if not all(rule.key in pod.node.labels for pod in mine):
+        if not all(other.key in pod.node.labels for pod in mine for other in shape.spread):
             return False
         eligible = []
         for node in self.nodes.values():
@@ -355,7 +359,7 @@ def _rank_teams(root: Group) -> list[tuple[int, list[Group]]]:
     team_of: dict[str, frozenset[str]] = {name: frozenset({name}) for name in groups}
     level_of: dict[str, int] = {}
     for name, group in groups.items():
-        if group.ranks is not None and group.ranks.with_same_rank_of is not None and group.ranks.level is not None:
+        if group.ranks is not None and group.ranks.with_same_rank_of in groups and group.ranks.level is not None:
             both = team_of[name] | team_of[group.ranks.with_same_rank_of]
             team_of.update(dict.fromkeys(both, both))
             level_of[name] = group.ranks.level

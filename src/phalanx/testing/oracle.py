@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import gcd
 from typing import Any
 
+from phalanx.model.mistakes import Mistake
 from phalanx.model.placement import Placement
 from phalanx.model.request import Group, PodSet, Request
 from phalanx.model.snapshot import Snapshot
@@ -103,7 +104,8 @@ def _board(snapshot: Snapshot, request: Request, model: Any) -> Board:
         (*(node.labels[key] for key in keys), node.name) if all(key in node.labels for key in keys) else None
         for node in snapshot.nodes
     ]
-    assert topology.levels[-1].label == HOSTNAME
+    if topology.levels[-1].label != HOSTNAME:
+        raise Mistake("the narrowest level is the node")
     sets: list[PodSet] = []
     parents: list[list[Group]] = []
 
@@ -244,7 +246,8 @@ def _spread(board: Board, group: Group) -> None:
 
 def _skew(board: Board, group: Group, pods: dict[Domain, list[Any]]) -> None:
     """One variable below every eligible domain of the home; no domain is more than the skew above it."""
-    assert group.spread is not None and group.spread.max_skew is not None
+    if group.spread is None or group.spread.max_skew is None:
+        raise Mistake("a group that need not be even")
     around = next(path for s, path in enumerate(board.parents) if s in board.below(group))
     around = around[: 1 + next(i for i, g in enumerate(around) if g is group)]
     holder = max(around, key=lambda g: g.required or 0)

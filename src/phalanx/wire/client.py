@@ -18,6 +18,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from phalanx.model.mistakes import Mistake
 from phalanx.wire.access import Access
 from phalanx.wire.depth import shallow
 from phalanx.wire.errors import Garbled, Refused, Silent, Unanswered, Unreachable, WireError, refusal
@@ -141,7 +142,7 @@ class Client:
             except Refused as refused:
                 if not refused.expired or attempt == LIST_ATTEMPTS:
                     raise
-        raise AssertionError("unreachable")
+        raise Mistake("unreachable")
 
     async def pages(
         self,
@@ -372,7 +373,7 @@ class Client:
             except Refused as refused:
                 if attempt == self._timeouts.busy_attempts or not await self._worth_repeating(refused, attempt):
                     raise
-        raise AssertionError("the last attempt returns or raises")
+        raise Mistake("the last attempt returns or raises")
 
     async def _worth_repeating(self, refused: Refused, attempt: int) -> bool:
         """Whether the server did nothing and may do it now: after a wait it asked for, or with a new credential."""

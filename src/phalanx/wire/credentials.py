@@ -8,6 +8,7 @@ import base64
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -137,6 +138,43 @@ class CertificateFiles:
             self._tls.load_cert_chain(*self._files)
         except (OSError, ssl.SSLError) as error:
             raise CredentialFailed(f"{self._files[0]}: the client certificate cannot be used: {error}") from error
+
+
+class AuthorityFile:
+    """The authority that the server's certificate is of, in a file that someone else renews. Says nothing of us, and is
+    looked at as often as a credential. Connections made after a change trust the new one; the one before it is trusted
+    until the process ends, for no context gives one back."""
+
+    def __init__(
+        self, tls: ssl.SSLContext, file: str | Path, *, clock: Clock = time.monotonic, reread_seconds: float = 60
+    ) -> None:
+        self._tls, self._file = tls, Path(file)
+        self._clock, self._reread_seconds = clock, reread_seconds
+        self._seen = self._text()
+        self._due = clock() + reread_seconds
+
+    async def headers(self) -> Headers:
+        if self._clock() >= self._due:
+            self._due = self._clock() + self._reread_seconds
+            self._look()
+        return ()
+
+    def doubt(self) -> None:
+        self._due = float("-inf")
+
+    def _look(self) -> None:
+        """One that is being written, or is gone, is looked at again later: what was trusted so far may still do."""
+        text = self._text()
+        if text and text != self._seen:
+            with suppress(ssl.SSLError):
+                self._tls.load_verify_locations(cadata=text)
+                self._seen = text
+
+    def _text(self) -> str:
+        try:
+            return self._file.read_text()
+        except (OSError, UnicodeDecodeError):
+            return ""
 
 
 class Together:

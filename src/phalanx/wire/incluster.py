@@ -6,7 +6,7 @@ from pathlib import Path
 
 from phalanx.wire.access import Access, BadConfig
 from phalanx.wire.certificates import context
-from phalanx.wire.credentials import TokenFile
+from phalanx.wire.credentials import AuthorityFile, Together, TokenFile
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -17,16 +17,17 @@ def present(env: Mapping[str, str] = os.environ) -> bool:
 
 
 def load(*, env: Mapping[str, str] = os.environ, root: str = SERVICE_ACCOUNT) -> Access:
-    """What the environment and the mounted files say. The token is read again as it is renewed."""
+    """What the environment and the mounted files say. Token and authority are read again as they are renewed."""
     folder = Path(root)
     authority, token = folder / "ca.crt", folder / "token"
     for file in (authority, token):
         if not file.is_file():
             raise BadConfig(f"{file}: is missing; a pod has it unless automountServiceAccountToken is false")
+    tls = context(ca_file=str(authority))
     return Access(
         server=_server(env),
-        tls=context(ca_file=str(authority)),
-        credential=TokenFile(token),
+        tls=tls,
+        credential=Together(TokenFile(token), AuthorityFile(tls, authority)),
         namespace=_namespace(folder / "namespace"),
         source=str(folder),
     )

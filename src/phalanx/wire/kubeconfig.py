@@ -17,6 +17,7 @@ import yaml
 from phalanx.wire import certificates
 from phalanx.wire.access import Access, BadConfig
 from phalanx.wire.credentials import (
+    AuthorityFile,
     CertificateFiles,
     Credential,
     Fixed,
@@ -280,6 +281,8 @@ def _credential(place: _Place, user: _User, cluster: _Cluster, tls: ssl.SSLConte
     if user.auth_provider is not None:
         raise place.wrong("auth-provider", "is not supported (Kubernetes removed it); use exec")
     parts = [*_certificate(place, user, tls), *_headers(place, user, cluster, tls), *_impersonation(user)]
+    if tls is not None and cluster.certificate_authority and not cluster.certificate_authority_data:
+        parts.append(AuthorityFile(tls, place.resolve("certificate-authority", cluster.certificate_authority)))
     return Together(*parts) if parts else Nobody()
 
 

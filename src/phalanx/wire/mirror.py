@@ -5,6 +5,9 @@
     410, ERROR   everything again, compared with what is held: what vanished meanwhile is told as gone
     cut, silent  a new watch from the last place, after a wait that grows and is never the same for two
 
+A watch that the server ends at its time was heard to its end, also if it brought nothing. So a mirror that asks for
+short ones (``resumed_seconds``) knows a few seconds later what happened, or that it does not know (``heard_until``).
+
 What is told by ``on_change`` and what stands in ``store`` never differ: replaying the first gives the second.
 """
 
@@ -12,7 +15,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Generic, Never, TypeVar
 
@@ -22,12 +25,14 @@ from phalanx.wire.backoff import Backoff, Pace
 from phalanx.wire.client import Client
 from phalanx.wire.errors import Garbled, Refused, Silent, Unreachable, WireError, refusal
 from phalanx.wire.resources import Resource
-from phalanx.wire.shapes import Bytes, HasMeta, Key, Meta, Page, WatchEvent, as_number, decode_meta
+from phalanx.wire.shapes import Bytes, HasMeta, Key, Meta, Page, WatchEvent, as_number, decode_bare, decode_meta
 
 T = TypeVar("T", bound=HasMeta)
 
 Decode = Callable[[Bytes, Resource], T]
 
+WELL_ENDED_SECONDS = 1.0  # a watch that lasted so long and ended politely is followed by the next one at once
+LATE_SECONDS = 5.0  # so much later than asked for a short watch may end, before it is taken for dead
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"  # an annotation of the protocol, not of any dialect
 
 
@@ -45,11 +50,14 @@ class MirrorSettings:
     """``idle_seconds``: the server sends a bookmark about every minute; twice missed and some, the line is dead.
 
     ``timeout_seconds``: between these, by chance, the server is asked to end a watch, so that not all end at once.
+    ``resumed_seconds``: the same for one that goes on from a place, where it has to be known soon that nothing can be
+    heard; None: as all others.
     """
 
     page_size: int = 500
     idle_seconds: float = 150.0
     timeout_seconds: tuple[int, int] = (300, 600)
+    resumed_seconds: int | None = None
     streaming: bool = True
     pace: Pace = Pace()
 
@@ -61,7 +69,7 @@ class Counts:
     events: int = 0
     bookmarks: int = 0
     stale: int = 0  # events that told nothing new
-    restarts: int = 0  # watches opened after the first
+    restarts: int = 0  # watches opened because the one before did not last
     relists: int = 0  # times everything was asked for after the first
     problems: int = 0
 
@@ -97,8 +105,9 @@ class Mirror(Generic[T]):
         self.store: dict[Key, T] = {}
         self.synced = asyncio.Event()
         self.resource_version = ""  # from here a new watch goes on; empty: everything has to be asked for
-        self.last_heard = clock()
+        self.last_heard = self.heard_until = clock()  # ``heard_until``: all that happened before then is in ``store``
         self.counts = Counts()
+        self.unread: dict[Key, str] = {}  # objects that are there and cannot be read: why; what was known of them stays
         self.problem = ""  # why the server cannot be heard; the next word from it clears it
         self._client = client
         self._decode = decode
@@ -113,30 +122,62 @@ class Mirror(Generic[T]):
         self._clock = clock
         self._backoff = Backoff(settings.pace, chance)
         self._streaming = settings.streaming
-        self._silent = False  # the last watch ended in silence, and nothing was heard since
+        self._began = self._ends = self._last_word = self.last_heard  # of the present watch; an event or a bookmark
         self._fresh: set[Key] | None = None  # while everything comes anew: what has come so far
 
     async def run(self) -> Never:
         """Follow the server until cancelled. Failures are told as problems and tried again."""
         while True:
             try:
-                await self._follow()
+                is_to_go_on = await self._follow()
             except WireError as error:
                 self._failed(error)
-            self.counts.restarts += 1
-            await self._pause(self._backoff.next())
+                is_to_go_on = False
+            if not is_to_go_on:
+                self.counts.restarts += 1
+                await self._pause(self._backoff.next())
 
-    async def _follow(self) -> None:
-        """One watch from beginning to end, with everything first if there is no place to go on from."""
+    async def _follow(self) -> bool:
+        """One watch from beginning to end, with everything first if there is no place to go on from. Whether the next
+        one is to begin at once: this one did what it was asked to."""
+        self._began = self._clock()
         if not self.resource_version and not self._streaming:
             await self._list()
         self._fresh = None if self.resource_version else set()
-        async with aclosing(self._events()) as events:
+        seconds = self._seconds()
+        self._ends = self._clock() + seconds
+        async with aclosing(self._events(seconds)) as events:
             async for event in events:
+                starts = self._fresh is not None
                 self._heard()
                 self._take(event)
+                if starts and self._fresh is None and self._settings.resumed_seconds is not None:
+                    return True
+        return self._ended()
 
-    def _events(self) -> AsyncGenerator[WatchEvent, None]:
+    def _seconds(self) -> int:
+        """How long the server is asked to keep the next watch open. All there is may take long to come."""
+        if self._fresh is None and self._settings.resumed_seconds is not None:
+            return self._settings.resumed_seconds
+        return self._chance.randint(*self._settings.timeout_seconds)
+
+    def _ended(self) -> bool:
+        """The server ended the watch by itself. Whether it lasted."""
+        self.last_heard, self.problem = self._clock(), ""
+        if self._fresh is None:
+            self._knows(until=self._ends)
+        if self._is_without_a_word():
+            self._forget()
+        lasted = self._clock() >= self._began + WELL_ENDED_SECONDS
+        if lasted:
+            self._backoff.reset()
+        return lasted
+
+    def _knows(self, until: float) -> None:
+        """All that happened is heard, though not more than until then: words may have waited for us on their way."""
+        self.heard_until = max(self.heard_until, min(self._clock(), until))
+
+    def _events(self, seconds: int) -> AsyncGenerator[WatchEvent, None]:
         return self._client.watch(
             self.resource,
             self._namespace,
@@ -144,8 +185,8 @@ class Mirror(Generic[T]):
             label_selector=self._label_selector,
             field_selector=self._field_selector,
             streaming=self._fresh is not None,
-            idle_seconds=self._settings.idle_seconds,
-            timeout_seconds=self._chance.randint(*self._settings.timeout_seconds),
+            idle_seconds=min(self._settings.idle_seconds, seconds + LATE_SECONDS),
+            timeout_seconds=seconds,
         )
 
     # ----------------------------------------------------------------------------------------------- failures
@@ -162,11 +203,14 @@ class Mirror(Generic[T]):
     def _lost(self, error: WireError) -> bool:
         """Whether the place to go on from is worth nothing any more.
 
-        A server whose store was set back waits without a word for the version we name: silent twice means lost.
+        A server whose store was set back waits without a word for the version we name.
         """
-        silent_before, self._silent = self._silent, isinstance(error, Silent)
-        twice = silent_before and self._silent
-        return twice or isinstance(error, Garbled) or (isinstance(error, Refused) and error.expired)
+        waits = isinstance(error, Silent) and self._is_without_a_word()
+        return waits or isinstance(error, Garbled) or (isinstance(error, Refused) and error.expired)
+
+    def _is_without_a_word(self) -> bool:
+        """Whether there was neither an event nor a bookmark for twice as long as there should be one."""
+        return self._clock() >= self._last_word + 2 * self._settings.idle_seconds
 
     def _forget(self) -> None:
         """The place is lost. What is held stays, to be compared with what comes."""
@@ -178,7 +222,7 @@ class Mirror(Generic[T]):
         self._on_problem(Problem(self.resource, key, message))
 
     def _heard(self) -> None:
-        self.last_heard = self._clock()
+        self.last_heard = self._last_word = self._clock()
         self.problem = ""
 
     # ---------------------------------------------------------------------------------------------- the lists
@@ -207,9 +251,10 @@ class Mirror(Generic[T]):
     def _complete(self, version: str) -> None:
         """Everything has come: what has not is gone."""
         fresh, self._fresh = self._fresh or set(), None
-        for key in [key for key in self.store if key not in fresh]:
+        for key in [key for key in (*self.store, *self.unread) if key not in fresh]:
             self._drop(key)
         self.resource_version = version
+        self._knows(until=self._began)
         self.synced.set()
 
     # -------------------------------------------------------------------------------------------- the stream
@@ -236,7 +281,7 @@ class Mirror(Generic[T]):
 
     def _advance(self, meta: Meta) -> None:
         self._backoff.reset()
-        self._silent = False
+        self._knows(until=self._ends)
         if meta.version > as_number(self.resource_version):
             self.resource_version = meta.resourceVersion
 
@@ -264,6 +309,7 @@ class Mirror(Generic[T]):
         if new is None:
             return self._keep(raw)
         meta = new.metadata
+        self.unread.pop(meta.key, None)
         if self._stale(meta):
             return meta
         if self._fresh is not None:
@@ -297,6 +343,7 @@ class Mirror(Generic[T]):
         return meta
 
     def _drop(self, key: Key) -> None:
+        self.unread.pop(key, None)
         old = self.store.pop(key, None)
         if old is not None:
             self._on_change(old, None)
@@ -318,15 +365,20 @@ class Mirror(Generic[T]):
             return self._decode(raw, self.resource)
         except Exception as error:  # whatever a decoder trips over
             meta = _meta(raw)
-            self._report(meta.key if meta else None, f"cannot be read: {type(error).__name__}: {error}")
+            message = f"cannot be read: {type(error).__name__}: {error}"
+            if meta is None or self.unread.get(meta.key) != message:
+                self._report(meta.key if meta else None, message)
+            if meta is not None:
+                self.unread[meta.key] = message
             return None
 
 
 def _meta(raw: msgspec.Raw) -> Meta | None:
-    try:
-        return decode_meta(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
+    """Who an object is; None where not even that can be read."""
+    for read in (decode_meta, decode_bare):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return read(raw)
+    return None
 
 
 def _who(raw: msgspec.Raw) -> Meta:

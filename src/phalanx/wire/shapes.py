@@ -10,11 +10,13 @@ from typing import Any, Protocol
 
 import msgspec
 
+from phalanx.wire.depth import shallow
 from phalanx.wire.resources import Resource
 
 Document = dict[str, Any]
 Key = tuple[str, str]  # namespace ("" for kinds without), name
 Bytes = bytes | msgspec.Raw
+Amounts = dict[str, str | int | float]
 
 
 class OwnerReference(msgspec.Struct, frozen=True, gc=False):
@@ -88,6 +90,19 @@ class Page(msgspec.Struct, frozen=True):
     next: str
 
 
+class _Bare(msgspec.Struct, frozen=True):
+    """Who an object is, when the rest of its metadata is not as it should be."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = ""
+
+
+class _OnlyBare(msgspec.Struct, frozen=True):
+    metadata: _Bare
+
+
 class OnlyMeta(msgspec.Struct, frozen=True):
     """Who an object is, when the rest of it cannot be read or does not matter."""
 
@@ -97,6 +112,7 @@ class OnlyMeta(msgspec.Struct, frozen=True):
 _READ_EVENT = msgspec.json.Decoder(WatchEvent)
 _READ_LIST = msgspec.json.Decoder(_List)
 _READ_META = msgspec.json.Decoder(OnlyMeta)
+_READ_BARE = msgspec.json.Decoder(_OnlyBare)
 
 
 def decode_event(line: Bytes) -> WatchEvent:
@@ -110,6 +126,12 @@ def decode_page(body: Bytes) -> Page:
 
 def decode_meta(raw: Bytes) -> Meta:
     return _READ_META.decode(raw).metadata
+
+
+def decode_bare(raw: Bytes) -> Meta:
+    """Who an object is, whatever stands in it besides."""
+    found = _READ_BARE.decode(shallow(raw)).metadata
+    return Meta(found.name, found.namespace, found.uid, found.resourceVersion)
 
 
 # ---------------------------------------------------------------------------------------------- whole objects
@@ -196,7 +218,29 @@ class _SpecHead(msgspec.Struct, frozen=True, gc=False):
     schedulingGates: tuple[_Gate, ...] = ()
 
 
-class _PodStatus(msgspec.Struct, frozen=True, gc=False):
+class _Granted(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    requests: Amounts | None = None
+
+
+class _ContainerStatus(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Of a container: what it has on its node, and what it was promised there."""
+
+    name: str = ""
+    resources: _Granted | None = None
+    allocatedResources: Amounts | None = None
+
+
+class _Room(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What of a pod's status says which room it takes, and where."""
+
+    nominatedNodeName: str = ""
+    containerStatuses: tuple[_ContainerStatus, ...] | None = None
+    initContainerStatuses: tuple[_ContainerStatus, ...] | None = None
+    resources: _Granted | None = None
+    allocatedResources: Amounts | None = None
+
+
+class _PodStatus(_Room, frozen=True, gc=False, omit_defaults=True):
     phase: str = ""
     conditions: tuple[Condition, ...] | None = None
 
@@ -217,6 +261,7 @@ class WirePod(msgspec.Struct, frozen=True, gc=False):
     phase: str
     conditions: tuple[Condition, ...]
     spec: bytes
+    room: bytes = b""  # what its status says of the room it takes; empty: nothing
 
     def document(self) -> Document:
         """The pod as a dict of its own: metadata and status trimmed, spec whole."""
@@ -225,9 +270,12 @@ class WirePod(msgspec.Struct, frozen=True, gc=False):
             "kind": "Pod",
             "metadata": self.metadata,
             "spec": msgspec.Raw(self.spec),
-            "status": {"phase": self.phase, "conditions": self.conditions},
+            "status": {"phase": self.phase, "conditions": self.conditions, **self._room()},
         }
         return _READ_DOCUMENT.decode(msgspec.json.encode(parts))
+
+    def _room(self) -> dict[str, msgspec.Raw]:
+        return _READ_PARTS.decode(self.room) if self.room else {}
 
 
 _READ_POD = msgspec.json.Decoder(_PodRead)
@@ -245,4 +293,13 @@ def decode_pod(raw: Bytes, resource: Resource) -> WirePod:
         read.status.phase,
         read.status.conditions or (),
         bytes(read.spec),
+        _packed_room(read.status),
     )
+
+
+_NO_ROOM = b"{}"
+
+
+def _packed_room(status: _PodStatus) -> bytes:
+    found = msgspec.json.encode(msgspec.structs.replace(status, phase="", conditions=None))
+    return b"" if found == _NO_ROOM else found

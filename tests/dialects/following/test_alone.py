@@ -7,6 +7,7 @@ from phalanx.engine.engine import Engine
 from phalanx.engine.lifecycle import State
 from phalanx.model.effects import Bind
 from phalanx.model.events import GangGone, GangSeen, PodSeen
+from phalanx.model.objects import ObjectKey
 from phalanx.model.reasons import Why
 from tests.dialects.following.living import Object, bound, follower, job, jobs_pod, node, pod, tell
 
@@ -91,7 +92,7 @@ def test_a_pod_of_others_on_a_node_is_no_gang() -> None:
 def test_the_gang_of_a_pod_goes_with_it() -> None:
     one = follower()
     tell(one, bound(pod("solo", OPERATOR), "n1"))
-    one.gone(("", "Pod", "default", "solo"))
+    one.gone(ObjectKey("", "Pod", "default", "solo"))
     assert [event.id for event in one.tell().events if isinstance(event, GangGone)] == ["default/solo"]
 
 

@@ -113,3 +113,16 @@ def test_a_pod_without_the_key_that_makes_copies_is_told() -> None:
     told = tell(follower(), KEYED, member("p-x", k="x"), member("lone"))
     assert told_of(told) == {"p-x": "default/llm#decode[x]"}
     assert any("Pod/lone" in line for line in noted(told, "default/llm#decode[x]"))
+
+
+def test_a_gang_that_was_deleted_before_it_had_pods_is_forgotten_and_one_made_anew_is_told_the_same() -> None:
+    one: Follower = follower()
+    for uid in ("first", "second", "third"):
+        made = {**KEYED, "metadata": {**KEYED["metadata"], "uid": uid}}
+        ((subject, odd),) = tell(one, made).dangling
+        assert subject.uid == uid and any("no pods are known" in problem.message for problem in odd)
+        assert tell(one, made).dangling == [], "once"
+        if uid != "first":  # that the first was deleted is never seen
+            one.gone(subject.key)
+            one.tell()
+            assert not one._roll._odd.refused and not one._roll._verdicts.refused

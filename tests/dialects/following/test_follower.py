@@ -19,6 +19,7 @@ from phalanx.model.events import (
     PodGone,
     PodSeen,
 )
+from phalanx.model.objects import ObjectKey
 from phalanx.model.pods import Pod
 from tests.dialects.following.living import (
     Object,
@@ -33,6 +34,7 @@ from tests.dialects.following.living import (
     spec,
     tell,
 )
+from tests.testing import named
 
 
 def gangs(events: Iterable[Event]) -> dict[str, GangSeen]:
@@ -52,7 +54,7 @@ def test_a_node_is_told_when_it_comes_changes_and_goes() -> None:
     assert [e.node.name for e in tell(one, node("n1")).events if isinstance(e, NodeSeen)] == ["n1"]
     assert not [e for e in tell(one, node("n1")).events if isinstance(e, NodeSeen)], "nothing changed"
     assert [e.node.labels["rack"] for e in tell(one, node("n1", rack="r1")).events if isinstance(e, NodeSeen)] == ["r1"]
-    one.gone(("", "Node", "default", "n1"))
+    one.gone(ObjectKey("", "Node", "default", "n1"))
     assert NodeGone("n1") in one.tell().events
 
 
@@ -123,7 +125,7 @@ def test_pods_of_others_are_told_of_once_they_take_room() -> None:
     assert not pods(tell(one, other).events)
     told = tell(one, bound(other, "n1"))
     assert places(told.events) == {"other": (None, None, None)}
-    one.gone(("", "Pod", "default", "other"))
+    one.gone(ObjectKey("", "Pod", "default", "other"))
     assert [type(event) for event in one.tell().events] == [PodGone]
 
 
@@ -217,7 +219,7 @@ def test_a_gang_is_gone_when_its_object_is() -> None:
     train = job("train", 1)
     one = follower()
     tell(one, train, jobs_pod(train, 0))
-    one.gone(("batch", "Job", "default", "train"))
+    one.gone(ObjectKey("batch", "Job", "default", "train"))
     assert GangGone("default/train") in one.tell().events
 
 
@@ -241,8 +243,11 @@ def test_what_is_wrong_with_the_cluster_itself_is_told_once() -> None:
     bad = {"apiVersion": "phalanx.dev/v1alpha1", "kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": []}}
     one = follower()
     assert [problem.path for problem in tell(one, bad).problems] == ["Topology/t: spec.levels"]
-    queue = {"apiVersion": "phalanx.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "q"}, "spec": {}}
+    queue = {"apiVersion": "phalanx.dev/v1alpha1", "kind": "Queue", "metadata": {"name": "default"}, "spec": {}}
     assert tell(one, queue).problems == ()
+    open_to_all = {**queue, "metadata": {"name": "q"}}
+    assert [problem.path for problem in tell(one, open_to_all).problems] == ["Queue/q: spec.namespaceSelector"]
+    assert tell(one, open_to_all).problems == ()
 
 
 def test_two_workloads_of_one_name_go_by_different_ids() -> None:
@@ -262,7 +267,7 @@ def test_a_queued_job_of_another_scheduler_is_gated_and_resumed_by_us() -> None:
     train["spec"]["template"]["spec"]["schedulerName"] = "default-scheduler"
     (gang,) = gangs(tell(follower(), train).events).values()
     assert gang.request.rules.enforcement == "Gate"
-    assert gang.owner == "Job/default/train"
+    assert gang.owner == named.owner("train", uid="uid-train")
     assert not gang.request.suspended
 
 
@@ -330,7 +335,7 @@ def test_a_workload_that_is_wrong_by_now_is_not_gone() -> None:
     assert isinstance(event, PodSeen) and event.pod.gang == "default/train"
     assert tell(one, good).events == list(gangs(first.events).values())
     tell(one, wrong)
-    one.gone(("batch", "Job", "default", "train"))
+    one.gone(ObjectKey("batch", "Job", "default", "train"))
     assert GangGone("default/train") in one.tell().events
 
 

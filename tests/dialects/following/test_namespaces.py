@@ -4,10 +4,11 @@ from typing import Any
 
 from phalanx.dialects.following import Told
 from phalanx.model.events import GangSeen, QueuesSeen
+from phalanx.model.objects import ObjectKey
 from phalanx.model.queues import Queues
 from tests.dialects.following.living import Object, follower, job, tell
 
-KEY = ("", "Namespace", "default", "ml")
+KEY = ObjectKey("", "Namespace", "default", "ml")
 
 
 def queue(**spec: Any) -> Object:

@@ -4,6 +4,7 @@ from typing import Any
 
 from phalanx.dialects.following import Told
 from phalanx.model.events import GangGone, GangSeen, PodSeen
+from phalanx.model.objects import ObjectKey
 from tests.dialects.following.living import Object, follower, job, jobs_pod, pod, reference, spec, tell
 
 LWS = "leaderworkerset.sigs.k8s.io"
@@ -97,7 +98,7 @@ def test_a_workload_keeps_its_id_when_the_other_of_its_name_goes() -> None:
     }
     one = follower()
     first, second = ids(tell(one, job("train", 1), gang))
-    one.gone(("batch", "Job", "default", "train"))
+    one.gone(ObjectKey("batch", "Job", "default", "train"))
     priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "p"}, "value": 1}
     told = tell(one, priority)  # everything is read again
     assert [event.id for event in told.events if isinstance(event, GangGone)] == [first]

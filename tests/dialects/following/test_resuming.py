@@ -51,11 +51,11 @@ def seen(*docs: Object, **marks: Any) -> tuple[str, list[str]]:
     told = tell(follower(**marks), *docs)
     assert not told.refused
     (owner,) = {event.owner for event in told.events if isinstance(event, GangSeen)}
-    return owner, [str(problem) for notes in told.notes.values() for problem in notes]
+    return str(owner or ""), [str(problem) for notes in told.notes.values() for problem in notes]
 
 
 def acts(effects: Iterable[Effect]) -> list[tuple[type, str]]:
-    return [(type(one), one.owner) for one in effects if isinstance(one, Prepare | Resume | Suspend)]
+    return [(type(one), str(one.owner)) for one in effects if isinstance(one, Prepare | Resume | Suspend)]
 
 
 # -- one that makes all pods ----------------------------------------------------------------------------------------

@@ -106,4 +106,7 @@ def test_a_reader_that_trips_over_one_workload_reads_the_others(monkeypatch: pyt
     assert [event.request.name for event in told.events if isinstance(event, GangSeen)] == ["train"]
     ((subject, invalid),) = told.refused
     assert subject.key[3] == "poison"
-    assert str(invalid.problems[0]).endswith("a mistake of Phalanx: KeyError: 'replicas'")
+    assert "a mistake of Phalanx: KeyError: 'replicas'; all else goes on" in str(invalid.problems[0])
+    (aside,) = told.set_aside
+    assert aside.subject == subject and aside.mishap is not None
+    assert "in trip" in aside.mishap.trace

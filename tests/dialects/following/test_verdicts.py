@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from phalanx.dialects import documents, readers
+from phalanx.dialects import documents
 from phalanx.dialects.following.estate import Estate
 from phalanx.dialects.following.told import Told
 from tests.dialects.following.living import Object, follower, spec, tell
@@ -100,7 +100,7 @@ def test_an_object_that_is_made_again_under_the_same_name_is_judged_anew() -> No
     one = Estate()
     told_of(one, flavor("not a key"))
     (doc,), _ = documents.sort([flavor()])
-    one.gone(readers.key(doc))
+    one.gone(doc.key)
     told = told_of(one, flavor("not a key"))
     assert (len(told.unusable), told.accepted) == (1, [])
 

@@ -14,35 +14,35 @@ from phalanx.dialects.following import ours, ties
 from phalanx.dialects.following.family import Family
 from phalanx.dialects.following.ours import Marks
 from phalanx.dialects.links import Link
-from phalanx.dialects.neighbours import Key
 from phalanx.model.decision import Invalid
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 
 _POD = ("", "Pod")
-_NEVER_THERE = {
-    (one.api_group, one.kind) for one in (links.KUEUE, links.KUEUE_PODS)
-}  # a copy of theirs, or a mere name
 
 
-def told(family: Family, keys: Iterable[Key], running: frozenset[Key], marks: Marks) -> Family:
+def told(family: Family, keys: Iterable[ObjectKey], running: frozenset[ObjectKey], marks: Marks) -> Family:
     """The family with an Invalid for whoever waits for what is not there. ``keys``: of all its objects, and of what is
     only named; ``running``: pods with a node. A workload that has such is past waiting."""
-    missing = {key for key in keys if key[:2] in readers.GATHERERS and key[:2] not in _NEVER_THERE} - family.docs.keys()
+    missing = {
+        key for key in keys if key.of_kind in readers.GATHERERS and key.of_kind not in readers.NEVER_THERE
+    } - family.docs.keys()
     if not missing:
         return family
-    started = {readers.key(_top(family.docs[key], family.docs)) for key in running if key in family.docs}
-    waiting: dict[Key, tuple[Document, Problem]] = {}
+    started = {_top(family.docs[key], family.docs).key for key in running if key in family.docs}
+    waiting: dict[ObjectKey, tuple[Document, Problem]] = {}
     for doc in sorted(family.docs.values(), key=_age):
         top = _top(doc, family.docs)
-        where = "pod template: " if not _is_pod(doc) else f"{doc.title}: " if top is not doc else ""
+        about = doc.key if _is_pod(doc) and top is not doc else None
+        where = "" if _is_pod(doc) else "pod template: "
         for target, link in _named(doc, missing) if _is_waiting(doc, marks) else ():
-            if readers.key(top) not in started:
-                waiting.setdefault(target if _is_pod(top) else readers.key(top), (top, _problem(link, where)))
+            if top.key not in started:
+                waiting.setdefault(target if _is_pod(top) else top.key, (top, _problem(link, where, about)))
     found = tuple(Invalid(top.kind, top.namespace, top.name, (problem,)) for top, problem in waiting.values())
     return replace(family, invalid=(*family.invalid, *found))
 
 
-def _named(doc: Document, missing: set[Key]) -> Iterator[tuple[Key, Link]]:
+def _named(doc: Document, missing: set[ObjectKey]) -> Iterator[tuple[ObjectKey, Link]]:
     """What is named by a pod, or by templates of an object, and is not there."""
     for one in [Field.of(doc.value)] if _is_pod(doc) else ties.templates(doc.value):
         link = links.of(one.aside())
@@ -50,10 +50,10 @@ def _named(doc: Document, missing: set[Key]) -> Iterator[tuple[Key, Link]]:
             yield readers.target(link, doc.namespace), link
 
 
-def _problem(link: Link, where: str) -> Problem:
+def _problem(link: Link, where: str, about: ObjectKey | None) -> Problem:
     named = f"{link.carrier.kind} {link.name[:100]}"
     message = f"names {named} ({link.carrier.api_group}), which does not exist; its pods wait until it does"
-    return Problem(f"{where}{link.at.path}", link.name, (), message)
+    return Problem(f"{where}{link.at.path}", link.name, (), message, about)
 
 
 def _is_waiting(doc: Document, marks: Marks) -> bool:
@@ -62,22 +62,22 @@ def _is_waiting(doc: Document, marks: Marks) -> bool:
     return not is_over and ours.is_marked([doc], marks)
 
 
-def _top(doc: Document, docs: Mapping[Key, Document]) -> Document:
+def _top(doc: Document, docs: Mapping[ObjectKey, Document]) -> Document:
     """The highest of those that made it, as far as they are there."""
     for _ in range(owners.DEPTH_MAX):
         owner = owners.controller(Field.of(doc.value).aside())
-        above = docs.get((owner.api_group, owner.kind, doc.namespace, owner.name)) if owner is not None else None
+        above = docs.get(owner.key(doc.namespace)) if owner is not None else None
         if above is None:
             break
         doc = above
     return doc
 
 
-def _age(doc: Document) -> tuple[bool, str, Key]:
+def _age(doc: Document) -> tuple[bool, str, ObjectKey]:
     """Makers first, then the oldest: who speaks for others does not change as more come."""
     made = Field.of(doc.value).at("metadata", "creationTimestamp").value
-    return _is_pod(doc), str(made), readers.key(doc)
+    return _is_pod(doc), str(made), doc.key
 
 
 def _is_pod(doc: Document) -> bool:
-    return (doc.home, doc.kind) == _POD
+    return doc.of_kind == _POD

@@ -3,35 +3,35 @@
 from collections import deque
 from collections.abc import Iterable
 
-from phalanx.dialects.neighbours import Key
+from phalanx.model.objects import ObjectKey
 
 
 class Families:
     """Who is tied to whom. ``around`` walks from one key to all of its family."""
 
     def __init__(self) -> None:
-        self._ties: dict[Key, frozenset[Key]] = {}
-        self._back: dict[Key, set[Key]] = {}
+        self._ties: dict[ObjectKey, frozenset[ObjectKey]] = {}
+        self._back: dict[ObjectKey, set[ObjectKey]] = {}
 
-    def tie(self, key: Key, ties: Iterable[Key]) -> None:
+    def tie(self, key: ObjectKey, ties: Iterable[ObjectKey]) -> None:
         """The object is tied to these, and to nothing else any more."""
         self.drop(key)
         self._ties[key] = frozenset(ties)
         for other in self._ties[key]:
             self._back.setdefault(other, set()).add(key)
 
-    def drop(self, key: Key) -> None:
+    def drop(self, key: ObjectKey) -> None:
         for other in self._ties.pop(key, ()):
             tied = self._back.get(other, set())
             tied.discard(key)
             if not tied:
                 self._back.pop(other, None)
 
-    def tied(self, key: Key) -> frozenset[Key]:
+    def tied(self, key: ObjectKey) -> frozenset[ObjectKey]:
         """What an object is tied to itself."""
         return self._ties.get(key, frozenset())
 
-    def around(self, key: Key) -> frozenset[Key]:
+    def around(self, key: ObjectKey) -> frozenset[ObjectKey]:
         """All keys of a family, also of objects that are only named."""
         seen = {key}
         line = deque(seen)

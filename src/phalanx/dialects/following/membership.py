@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from phalanx.dialects import attachments
 from phalanx.dialects.gang import copied
 from phalanx.dialects.gang.copied import Copied, Way
 from phalanx.model.nodes import PodShape
@@ -19,12 +20,16 @@ _TOLERATED_BY_ALL = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreach
 _NAME = re.compile(r"(?P<group>[^\[/]+)(?P<marks>(?:\[[^\]]*\])*)(?:/(?P<pod_class>.*))?", re.DOTALL)
 
 
+Part = tuple[str, ...]  # a group, and which copies of it
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a pod says of itself; None where it does not. ``groups``: names of its group, the best first.
 
     ``replica``: the key of its copy by its link, or its kind; ``carried``: by the paths that its gang names for it.
-    ``shape``: what tells the classes of a group apart where nothing else does.
+    ``shape``: what tells the classes of a group apart where nothing else does. ``likeness``: the same, of pods that
+    tell themselves which classes there are.
     """
 
     groups: tuple[str, ...] = ()
@@ -33,6 +38,7 @@ class Said:
     pod_class: str | None = None
     rank: int | None = None
     shape: PodShape | None = None
+    likeness: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class Seat:
     """A pod set of a request, its name taken apart. ``size``: pods of the group it stands in.
 
     ``marks``: of which copy, outermost first; ``levels``: how its pods are told from those of other copies.
+    ``like``: the likeness of its pods, where they tell themselves what the gang is like. ``is_role``: its group is one
+    of their shapes, and called like the first pod of it.
     """
 
     gang: str
@@ -50,6 +58,13 @@ class Seat:
     size: int
     ranked: bool
     levels: tuple[Copied, ...] = ()
+    like: object = None
+    is_role: bool = False
+
+    @property
+    def part(self) -> Part:
+        """Which part of its workload it is, whatever the shapes in it are called."""
+        return () if self.is_role else (self.group, *self.marks)
 
 
 Levels = Mapping[str, tuple[Copied, ...]]  # by group: the copied groups it stands in, outermost first
@@ -58,12 +73,15 @@ Called = Mapping[Way, Mapping[str, str]]  # what the copy of each key is called
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """``keys``: of its copies, as the pod said them, outermost first."""
+    """``part``: the group, and which copies of it. ``keys``: of the copies, as the pod said them, outermost first.
+    ``uid``: of the object that its gang was read from."""
 
     gang: str
     pod_set: str
     rank: int | None
     keys: tuple[str | None, ...] = ()
+    part: Part = ()
+    uid: str = ""
 
 
 def seats(requests: Iterable[Request]) -> list[Seat]:
@@ -106,7 +124,9 @@ def of_group(said: Said, seats: Sequence[Seat]) -> list[Seat]:
         named = [seat for seat in seats if seat.group == name] or [seat for seat in seats if seat.pod_class == name]
         if named:
             return named
-    return list(seats) if len({seat.group for seat in seats}) == 1 else []
+    if len({seat.group for seat in seats}) == 1:
+        return list(seats)
+    return [seat for seat in seats if seat.is_role]
 
 
 def keys(said: Said, seat: Seat) -> tuple[str | None, ...]:
@@ -123,9 +143,9 @@ def called(joined: Iterable[Membership], coming: Iterable[Said], seats: Sequence
     whoever comes later."""
     known: dict[Way, dict[str, str]] = {}
     fresh: dict[Way, list[str]] = {}
-    by_name = {seat.pods.name: seat for seat in seats if seat.levels}
+    by_part = {seat.part: seat for seat in seats if seat.levels}
     for member in joined:
-        seat = by_name.get(member.pod_set)
+        seat = by_part.get(member.part)
         for level, mark, key in zip(seat.levels, seat.marks, member.keys, strict=False) if seat is not None else ():
             known.setdefault(level.way, {}).setdefault(key or "", mark)
     for said in coming:
@@ -150,10 +170,14 @@ def _is_in(seat: Seat, i: int, key: str | None, called: Called) -> bool:
 
 
 def _of_class(said: Said, pool: list[Seat]) -> list[Seat]:
-    if len(pool) < 2:
+    if len(pool) < 2 and all(seat.like is None for seat in pool):
         return pool
     named = [seat for seat in pool if seat.pod_class is not None and seat.pod_class in (said.pod_class, *said.groups)]
-    return named or _alike(said.shape, pool) or pool
+    if named:
+        return named
+    if any(seat.like is not None for seat in pool):
+        return [seat for seat in pool if seat.like == said.likeness]
+    return _alike(said.shape, pool) or pool
 
 
 def _alike(shape: PodShape | None, pool: list[Seat]) -> list[Seat]:
@@ -161,13 +185,14 @@ def _alike(shape: PodShape | None, pool: list[Seat]) -> list[Seat]:
     if shape is None:
         return []
     same = [seat for seat in pool if _plain(seat.pods.shape) == _plain(shape)]
-    return same or [seat for seat in pool if seat.pods.shape.requests == shape.requests]
+    return same or [seat for seat in pool if _plain(seat.pods.shape).requests == _plain(shape).requests]
 
 
 def _plain(shape: PodShape) -> PodShape:
     """A shape without what a server adds to every pod, and no template says."""
     own = tuple(one for one in shape.filter.tolerations if one.key not in _TOLERATED_BY_ALL)
-    return replace(shape, labels=(), filter=replace(shape.filter, tolerations=own))
+    amounts = attachments.uncounted(shape.requests)
+    return replace(shape, labels=(), requests=amounts, filter=replace(shape.filter, tolerations=own))
 
 
 def _member(said: Said, seat: Seat) -> Membership:
@@ -175,4 +200,14 @@ def _member(said: Said, seat: Seat) -> Membership:
     if rank is not None and seat.marks and rank >= seat.size:
         rank %= seat.size  # counted over all copies; a copy counts its own
     told = rank if rank is not None and rank < seat.size else None
-    return Membership(seat.gang, seat.pods.name, told, keys(said, seat))
+    return Membership(seat.gang, seat.pods.name, told, keys(said, seat), seat.part)
+
+
+def again(known: Membership, said: Membership | None, seats: Sequence[Seat]) -> Membership:
+    """A membership as the shapes of its part are called now. ``said``: what the pod would be if it came now; where that
+    is another part it stays in the one it joined. (W-111)"""
+    if said is not None and said.gang == known.gang and (said.part == known.part or not (said.part and known.part)):
+        return said if known.rank is None else replace(said, rank=known.rank)
+    own = [seat for seat in seats if seat.part == known.part]
+    is_there = not own or any(seat.pods.name == known.pod_set for seat in own)
+    return known if is_there else replace(known, pod_set=own[0].pods.name)

@@ -13,7 +13,7 @@ from phalanx.dialects import wishes
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.following import ties
-from phalanx.dialects.neighbours import Key
+from phalanx.model.events import Ending
 from phalanx.model.rules import Rules
 from phalanx.model.topology import HOSTNAME
 
@@ -25,6 +25,7 @@ DOMAIN = "phalanx.dev/domain"
 _PREFIX = "phalanx.dev/"
 RANK = "phalanx.dev/rank"
 LEAST = "phalanx.dev/least"  # with how many pods of its set a gang was whole when the pod was let go
+SUSPENDED = "phalanx.dev/suspended"  # on what makes pods: that we suspended it, for which gang, and why
 WRITTEN = frozenset({DOMAIN, RANK, PINNED, NODE, TOLERATED, LEAST})  # by us, into pods
 
 
@@ -90,6 +91,11 @@ def pinned(pod: Field) -> str:
     return node if freed and isinstance(node, str) else ""
 
 
+def is_suspended_by_us(maker: Field) -> bool:
+    """Whether our note is on it: as long as it is there it is for us to let the maker go."""
+    return maker.at("metadata", "annotations", SUSPENDED).present
+
+
 def least(pod: Field) -> int | None:
     """What we wrote into it when it was let go, as far as it is a number."""
     text = pod.at("metadata", "annotations", LEAST).value
@@ -134,23 +140,22 @@ def unplaced(value: Mapping[object, object]) -> Mapping[object, object]:
 
 def _given(text: object) -> list[object]:
     """The tolerations that we gave to a pod; none where somebody spoiled our note of it."""
+    return _noted(text) or []
+
+
+def _noted(text: object) -> list[object] | None:
     try:
-        found = msgspec.json.decode(text) if isinstance(text, str) else []
-    except msgspec.DecodeError:
-        return []
-    return found if isinstance(found, list) else []
+        found = msgspec.json.decode(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):  # no JSON, no text at all, or nested without end
+        return None
+    return found if isinstance(found, list) else None
 
 
-Owned = tuple[str, str]
-SUSPENDABLE: frozenset[Owned] = frozenset({("batch", "Job"), ("jobset.x-k8s.io", "JobSet")})
-
-
-def owner(docs: Mapping[Key, Document], kind: str, namespace: str, name: str) -> str:
-    """``Job/default/train`` where the object that a request was read from can be suspended; else nothing."""
-    for home, what in sorted(SUSPENDABLE):
-        if what == kind and (home, kind, namespace, name) in docs:
-            return f"{kind}/{namespace}/{name}"
-    return ""
+def note_spoiled(pod: Field) -> None:
+    """A warning where our own note of the tolerations that we gave to a pod is none any more."""
+    at = pod.at("metadata", "annotations", TOLERATED)
+    if at.present and _noted(at.value) is None:
+        at.warn("is not the JSON list that we wrote there; all tolerations of the pod are taken for its own")
 
 
 def is_said_valid(doc: Document) -> bool | None:
@@ -165,7 +170,21 @@ _OVER = frozenset({"Complete", "Completed", "Failed", "Succeeded", "Finished"})
 
 def has_finished(doc: Document) -> bool:
     """Whether an object says that its work is over: nothing is to be placed for it any more."""
-    for condition in Field.of(doc.value).at("status", "conditions").items():
-        if condition.at("type").value in _OVER and condition.at("status").value == "True":
-            return True
-    return False
+    return _over(doc) is not None
+
+
+def ending(doc: Document | None) -> tuple[Ending, str]:
+    """How an object says that it ended, and why in a word; one that is gone, or says nothing, was deleted."""
+    condition = None if doc is None else _over(doc)
+    if condition is None:
+        return Ending.DELETED, ""
+    why = condition.at("reason").value
+    how = Ending.FAILED if condition.at("type").value == "Failed" else Ending.SUCCEEDED
+    return how, why if isinstance(why, str) else ""
+
+
+def _over(doc: Document) -> Field | None:
+    """The condition by which an object says that its work is over."""
+    found = Field.of(doc.value).at("status", "conditions").items()
+    over = (one for one in found if one.at("type").value in _OVER and one.at("status").value == "True")
+    return next(over, None)

@@ -2,8 +2,9 @@
 
 from phalanx.dialects import clusterstate, owners
 from phalanx.dialects.fields import Field
-from phalanx.dialects.following import ours
-from phalanx.model.pods import Pod, PodKey
+from phalanx.dialects.following import ours, times
+from phalanx.dialects.owners import Owner
+from phalanx.model.pods import STOPPED, Pod, PodKey
 
 
 def key(doc: Field) -> PodKey:
@@ -16,18 +17,46 @@ def key(doc: Field) -> PodKey:
 def pod(doc: Field) -> Pod:
     """The pod as it is now, a member of nothing."""
     status, owner = doc.at("status"), owners.controller(doc.aside())
-    phase = status.at("phase").value
     return Pod(
         key=key(doc),
         running=clusterstate.running_pod(doc),
-        phase=phase if isinstance(phase, str) and phase else "Pending",
+        phase=_phase(doc, owner),
         ready=_is_ready(status),
         leaving=doc.at("metadata", "deletionTimestamp").present,
         gated=ours.is_gated(doc),
         pinned=ours.pinned(doc),
         least=ours.least(doc),
-        daemon=owner is not None and owner.kind in ("DaemonSet", "Node"),
+        made=times.seconds(doc.at("metadata", "creationTimestamp").value) or 0.0,
+        daemon=owner is not None and owners.has_no_gang(owner.of_kind),
         daemon_set=f"{key(doc).namespace}/{owner.name}" if owner is not None and owner.kind == "DaemonSet" else "",
+    )
+
+
+def nominated(doc: Field) -> str:
+    """The node that another scheduler keeps for a pod, which may have evicted others for it; empty where it has one, or
+    cannot be bound as it is."""
+    node = doc.at("status", "nominatedNodeName").value
+    waits = not doc.at("spec", "nodeName").value and not doc.at("spec", "schedulingGates").value
+    stays = not clusterstate.has_ended(doc) and not doc.at("metadata", "deletionTimestamp").present
+    return node if isinstance(node, str) and waits and stays else ""
+
+
+def _phase(doc: Field, owner: Owner | None) -> str:
+    """What the kubelet says; but a pod that ends well because it was told to end has not done its work. Of the pods of
+    a Job that is for the Job to say, and it takes the kubelet's word."""
+    phase = doc.at("status", "phase").value
+    if phase == "Succeeded" and not (owner is not None and owner.kind == "Job") and _was_told_to_end(doc):
+        return STOPPED
+    return phase if isinstance(phase, str) and phase else "Pending"
+
+
+def _was_told_to_end(doc: Field) -> bool:
+    policy, is_leaving = doc.at("spec", "restartPolicy").value, doc.at("metadata", "deletionTimestamp").present
+    if policy in (None, "Always"):
+        return is_leaving or policy == "Always"  # by itself it would have begun again
+    return any(
+        one.at("type").value == "DisruptionTarget" and one.at("status").value == "True"
+        for one in doc.at("status", "conditions").items()
     )
 
 

@@ -17,8 +17,9 @@ from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.following import ours, ties, unheld
 from phalanx.dialects.following.family import Family
-from phalanx.dialects.following.ours import GATE, SUSPENDABLE, Marks
-from phalanx.dialects.neighbours import Key
+from phalanx.dialects.following.ours import GATE, Marks
+from phalanx.dialects.kindtable import SUSPENDED
+from phalanx.model.objects import Incarnation, ObjectKey
 from phalanx.model.problems import Problem
 from phalanx.model.request import Request
 
@@ -28,37 +29,41 @@ _SHOWN = 3  # makers that a message names
 
 @dataclass(frozen=True, slots=True)
 class Resuming:
-    """``owner``: whom we resume for a gang and suspend when it must leave, as ``Job/default/train``; empty: nobody.
+    """``owner``: whom we resume for a gang and suspend when it must leave; None: nobody.
 
     ``left``: a Problem for each that holds pods of the gang back, and that nobody but its user resumes.
     """
 
-    owner: str = ""
+    owner: Incarnation | None = None
     left: tuple[Problem, ...] = ()
 
 
 def of(family: Family, request: Request, marks: Marks) -> Resuming:
     gated = request.rules.enforcement == "Gate"
-    own = ours.owner(family.docs, request.kind, request.namespace, request.name)
-    if own:
-        doc = family.subject(request.kind, request.namespace, request.name)
-        return Resuming(own if gated else "", unheld.left_suspended(doc, request, marks))
+    doc = family.subject(request.kind, request.namespace, request.name)
+    if doc is not None and doc.of_kind in SUSPENDED:
+        return Resuming(doc.incarnation if gated else None, unheld.left_suspended(doc, request, marks))
     makers = _makers(family, request)
     if not makers:
         return Resuming()
     why = _why_not(family, request, makers, marks)
     if not why:
-        return Resuming(f"{makers[0].kind}/{makers[0].namespace}/{makers[0].name}")
+        return Resuming(makers[0].incarnation)
     if request.suspended:  # it waits for its user anyway, and says so
         return Resuming()
-    held = [doc for doc in makers if Field.of(doc.value).at("spec", "suspend").value is True]
+    held = [doc for doc in makers if _is_held(Field.of(doc.value))]
     return Resuming(left=tuple(_problem(doc, why, gated) for doc in held))
+
+
+def _is_held(maker: Field) -> bool:
+    """Whether its user suspended it; we let go whom we suspended for a gang that left."""
+    return maker.at("spec", "suspend").value is True and not ours.is_suspended_by_us(maker)
 
 
 def _problem(doc: Document, why: str, gated: bool) -> Problem:
     message = f"we do not resume {doc.kind} {doc.name}: {why}; resume it yourself"
     with_gate = f", with gate {GATE} in its pod template" if gated else ""
-    return Problem(f"{doc.title}: spec.suspend", True, ("false",), f"{message}{with_gate}")
+    return Problem("spec.suspend", True, ("false",), f"{message}{with_gate}", doc.key)
 
 
 def _why_not(family: Family, request: Request, makers: list[Document], marks: Marks) -> str:
@@ -72,7 +77,7 @@ def _why_not(family: Family, request: Request, makers: list[Document], marks: Ma
 
 
 def _why_not_handed_over(doc: Document, marks: Marks) -> str:
-    if (doc.home, doc.kind) not in SUSPENDABLE:
+    if doc.of_kind not in SUSPENDED:
         return "only a Job or a JobSet is resumed"
     is_queued = any(Field.of(doc.value).at("metadata", "labels", key).present for key in marks.queues)
     return "" if is_queued else f"it has none of the labels {', '.join(marks.queues)}"
@@ -95,8 +100,8 @@ def _why_not_the_same(doc: Document, family: Family, request: Request) -> str:
 # -- makers ------------------------------------------------------------------------------------------------------
 
 
-def _key(request: Request) -> Key:
-    return "phalanx.dev", request.kind, request.namespace, request.name
+def _key(request: Request) -> ObjectKey:
+    return ObjectKey("phalanx.dev", request.kind, request.namespace, request.name)
 
 
 def _makers(family: Family, request: Request) -> list[Document]:
@@ -104,20 +109,20 @@ def _makers(family: Family, request: Request) -> list[Document]:
     are looked at only where something is there to be resumed."""
     gang = _key(request)
     keys = sorted(family.docs)
-    found = [family.docs[key] for key in keys if key[:2] != _POD and _makes(family.docs[key], gang, family)]
-    pods = [key for key in keys if key[:2] == _POD] if found else []
+    found = [family.docs[key] for key in keys if key.of_kind != _POD and _makes(family.docs[key], gang, family)]
+    pods = [key for key in keys if key.of_kind == _POD] if found else []
     return [*found, *(family.docs[key] for key in pods if _makes(family.docs[key], gang, family))]
 
 
-def _makes(doc: Document, gang: Key, family: Family) -> bool:
+def _makes(doc: Document, gang: ObjectKey, family: Family) -> bool:
     return gang in ties.of(doc) and not _is_made(doc, family) and not _is_over(doc)
 
 
 def _is_made(doc: Document, family: Family) -> bool:
     found = owners.controller(Field.of(doc.value).aside())
-    return found is not None and (found.api_group, found.kind, doc.namespace, found.name) in family.docs
+    return found is not None and found.key(doc.namespace) in family.docs
 
 
 def _is_over(doc: Document) -> bool:
-    is_pod = (doc.home, doc.kind) == _POD
+    is_pod = doc.of_kind == _POD
     return clusterstate.has_ended(Field.of(doc.value)) if is_pod else ours.has_finished(doc)

@@ -9,11 +9,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from phalanx.dialects import links, owners
+from phalanx.dialects import kindtable, links, owners
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
-from phalanx.dialects.neighbours import Key
 from phalanx.dialects.readers import is_part_of, target
+from phalanx.model.objects import ObjectKey
 
 _SCHEDULING = "scheduling.k8s.io"
 _TRAINER = "trainer.kubeflow.org"
@@ -21,17 +21,17 @@ _DEPTH = 8  # how far below the top of an object a pod template is looked for
 _WORK = 2_000  # and in how many entries
 
 
-def of(doc: Document) -> frozenset[Key]:
+def of(doc: Document) -> frozenset[ObjectKey]:
     """The keys of everything an object is tied to."""
     at = Field.of(doc.value)
     found = set(_linked(doc, at)) | set(_named(doc, at))
     owner = owners.controller(at.aside())
-    if owner is not None and (doc.kind != "Pod" or is_part_of((doc.home, doc.kind), (owner.api_group, owner.kind))):
-        found.add((owner.api_group, owner.kind, doc.namespace, owner.name))
+    if owner is not None and (doc.kind != "Pod" or is_part_of(doc.of_kind, owner.of_kind)):
+        found.add(owner.key(doc.namespace))
     return frozenset(found)
 
 
-def _linked(doc: Document, at: Field) -> Iterator[Key]:
+def _linked(doc: Document, at: Field) -> Iterator[ObjectKey]:
     for one in [at] if doc.kind == "Pod" and not doc.group else templates(doc.value):
         link = links.of(one.aside())
         if link is not None:
@@ -63,19 +63,20 @@ def is_template(value: object) -> bool:
     return isinstance(spec, dict) and isinstance(spec.get("containers"), list)
 
 
-def _named(doc: Document, at: Field) -> Iterator[Key]:
+def _named(doc: Document, at: Field) -> Iterator[ObjectKey]:
     """Objects that a spec names: parents and templates of groups, what an autoscaler scales, a runtime."""
     spec = at.at("spec")
     if (parent := _text(spec, "parentCompositePodGroupName")) is not None:
-        yield _SCHEDULING, "CompositePodGroup", doc.namespace, parent
+        yield ObjectKey(_SCHEDULING, "CompositePodGroup", doc.namespace, parent)
     if (workload := _text(spec, "workloadRef", "workloadName")) is not None:
-        yield _SCHEDULING, "Workload", doc.namespace, workload
+        yield ObjectKey(_SCHEDULING, "Workload", doc.namespace, workload)
     if (scaled := _text(spec, "scaleTargetRef", "name")) is not None:
-        api, kind = _text(spec, "scaleTargetRef", "apiVersion") or "", _text(spec, "scaleTargetRef", "kind") or ""
-        yield api.rpartition("/")[0], kind, doc.namespace, scaled
+        api, kind = _text(spec, "scaleTargetRef", "apiVersion"), _text(spec, "scaleTargetRef", "kind") or ""
+        group = kindtable.OWNER_GROUPS.get(kind, "") if api is None else api.rpartition("/")[0]
+        yield ObjectKey(group, kind, doc.namespace, scaled)
     if (runtime := _text(spec, "runtimeRef", "name")) is not None:
         kind = _text(spec, "runtimeRef", "kind") or "ClusterTrainingRuntime"
-        yield _TRAINER, kind, "default" if kind.startswith("Cluster") else doc.namespace, runtime
+        yield ObjectKey(_TRAINER, kind, "default" if kind.startswith("Cluster") else doc.namespace, runtime)
 
 
 def _text(at: Field, *path: str) -> str | None:

@@ -9,8 +9,9 @@ from phalanx.dialects.fields import Field
 from phalanx.dialects.following import ours, ties
 from phalanx.dialects.following.family import Family
 from phalanx.dialects.following.ours import Marks
-from phalanx.dialects.neighbours import Key
+from phalanx.dialects.kindtable import SUSPENDED
 from phalanx.model.decision import Invalid
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 from phalanx.model.request import Request
 
@@ -29,8 +30,8 @@ def refused(family: Family, marks: Marks) -> Family:
     return replace(family, requests=kept, invalid=invalid, seats=())
 
 
-def _makes_pods(key: Key) -> bool:
-    return key[:2] in readers.MAKERS and key[1] != "Pod"
+def _makes_pods(key: ObjectKey) -> bool:
+    return key.of_kind in readers.MAKERS and key.kind != "Pod"
 
 
 def _lives(doc: Document) -> bool:
@@ -49,7 +50,7 @@ def _has_gate(doc: Document) -> bool:
 
 
 def _problem(doc: Document, marks: Marks) -> Problem:
-    can_wait = (doc.home, doc.kind) in ours.SUSPENDABLE
+    can_wait = doc.of_kind in SUSPENDED
     path, value = ("spec.suspend", False) if can_wait else ("spec.template.spec.schedulingGates", None)
     label = "" if _is_queued(doc) else f" and label {wishes.QUEUE}"
     ways = f"make it with suspend: true{label}, " if can_wait else ""

@@ -6,7 +6,17 @@ from phalanx.dialects.fields import Field
 from phalanx.dialects.surroundings import identity
 from phalanx.model import resources
 from phalanx.model.nodes import LabelSelector
-from phalanx.model.queues import EVERY_NAMESPACE, ORDERS, PREEMPTION, WHEN_BLOCKED, Flavor, Preemption, Queue, Quota
+from phalanx.model.queues import (
+    DEFAULT,
+    EVERY_NAMESPACE,
+    ORDERS,
+    PREEMPTION,
+    WHEN_BLOCKED,
+    Flavor,
+    Preemption,
+    Queue,
+    Quota,
+)
 from phalanx.model.resources import NANO
 
 _TOP = ("apiVersion", "kind", "metadata", "spec", "status")
@@ -22,7 +32,7 @@ def queue(doc: Field) -> Queue:
     return Queue(
         name=name,
         parent=_parent(spec.at("parent"), name),
-        namespace_selector=_namespaces(spec.at("namespaceSelector")),
+        namespace_selector=_namespaces(spec.at("namespaceSelector"), name),
         order=spec.at("order").choice("Priority", *ORDERS),
         when_blocked=spec.at("whenBlocked").choice("BestEffort", *WHEN_BLOCKED),
         weight=_weight(spec.at("weight")),
@@ -38,8 +48,10 @@ def _parent(at: Field, name: str) -> str | None:
     return parent
 
 
-def _namespaces(at: Field) -> LabelSelector:
-    """Absent: every namespace."""
+def _namespaces(at: Field, queue: str) -> LabelSelector:
+    """Absent: every namespace, and that is said: for Kueue it is none. Everybody is in ``default`` anyway."""
+    if not at.present and queue != DEFAULT:
+        at.warn("absent, so every namespace may use this queue; write {} to say so on purpose, or choose namespaces")
     if not at.known("matchLabels", "matchExpressions"):
         return EVERY_NAMESPACE
     return podrules.selector(at)

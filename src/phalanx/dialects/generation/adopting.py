@@ -4,8 +4,8 @@ from phalanx.dialects.fields import Field
 from phalanx.dialects.generation import made
 from phalanx.dialects.generation.stacks import CRON_JOB, Pile, Top
 from phalanx.dialects.generation.values import Adoption, Generation
-from phalanx.dialects.neighbours import Key
 from phalanx.dialects.owners import controller
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 
 _TTL = "ttlSecondsAfterFinished"
@@ -25,20 +25,18 @@ def of(pile: Pile) -> Generation:
     for key, tops in users.items():
         if len(tops) > 1:
             listed = ", ".join(top.doc.title for top in tops[:_SHOWN]) + (", ..." if len(tops) > _SHOWN else "")
-            title = f"{key[1]}/{key[3]}"
-            warnings.append(
-                Problem(title, key[3], (), f"is shared by {listed}; each of them needs an object of its own")
-            )
+            message = f"is shared by {listed}; each of them needs an object of its own"
+            warnings.append(Problem("", key.name, (), message, key))
         elif tops[0].kind == CRON_JOB:
-            shared = f"all its runs share {key[1]} {key[3]}; without that link each run gets a Gang of its own"
+            shared = f"all its runs share {key.kind} {key.name}; without that link each run gets a Gang of its own"
             warnings.append(tops[0].note(shared))
         adoptions += [one for one in [_adoption(key, tops, pile)] if one is not None]
     return Generation(adoptions=tuple(adoptions), warnings=tuple(warnings))
 
 
-def _users(pile: Pile) -> dict[Key, list[Top]]:
+def _users(pile: Pile) -> dict[ObjectKey, list[Top]]:
     """Workloads by the object that their templates name. A run names what its CronJob names, and does not count."""
-    found: dict[Key, list[Top]] = {}
+    found: dict[ObjectKey, list[Top]] = {}
     for top in pile.tops:
         for link in top.links if top.cron is None else ():
             if not top.problems:
@@ -46,7 +44,7 @@ def _users(pile: Pile) -> dict[Key, list[Top]]:
     return found
 
 
-def _adoption(key: Key, tops: list[Top], pile: Pile) -> Adoption | None:
+def _adoption(key: ObjectKey, tops: list[Top], pile: Pile) -> Adoption | None:
     """The adoption of an object that is given and that nobody controls, by the one workload that names it."""
     existing, top = pile.neighbours.find(*key), tops[0]
     if existing is None or len(tops) > 1 or not deletes_itself(top.at):

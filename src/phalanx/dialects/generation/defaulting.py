@@ -7,8 +7,8 @@ from phalanx.dialects.fields import Field
 from phalanx.dialects.generation import made
 from phalanx.dialects.generation.stacks import Pile, Top
 from phalanx.dialects.generation.values import Default, Generation
-from phalanx.dialects.neighbours import Key
 from phalanx.dialects.owners import controller
+from phalanx.model.objects import ObjectKey
 
 WORKLOAD = ("scheduling.k8s.io", "Workload")
 _NO_GANG = ("Off", "Basic", "Default", "PodGroupPolicyKindBasic", False)
@@ -16,11 +16,11 @@ _NO_GANG = ("Off", "Basic", "Default", "PodGroupPolicyKindBasic", False)
 
 def of(pile: Pile, usual: Mapping[str, object]) -> Generation:
     """Defaults for Gangs and Workloads that nobody generated. What is written there is never changed. (W-071, W-082)"""
-    gangs = [(key, at) for key, at in pile.gatherers.items() if key[:2] == made.GANG and not _is_controlled(at)]
+    gangs = [(key, at) for key, at in pile.gatherers.items() if key.of_kind == made.GANG and not _is_controlled(at)]
     found = [one for key, at in gangs for one in _of_policy(key, at, usual)]
     for top in pile.tops:
         for key in pile.referring.get(top.key, ()):
-            found += _of_workload(key, pile.gatherers[key], top) if key[:2] in (made.GANG, WORKLOAD) else ()
+            found += _of_workload(key, pile.gatherers[key], top) if key.of_kind in (made.GANG, WORKLOAD) else ()
     return Generation(defaults=tuple(found))
 
 
@@ -28,13 +28,13 @@ def _is_controlled(at: Field) -> bool:
     return controller(at.aside()) is not None
 
 
-def _of_policy(key: Key, at: Field, usual: Mapping[str, object]) -> list[Default]:
+def _of_policy(key: ObjectKey, at: Field, usual: Mapping[str, object]) -> list[Default]:
     """What the cluster's policy says where a Gang says nothing. (W-080)"""
     spec = at.at("spec")
     return [Default(key, f"spec.{name}", one) for name, one in usual.items() if not spec.at(name).present]
 
 
-def _of_workload(key: Key, at: Field, top: Top) -> Iterator[Default]:
+def _of_workload(key: ObjectKey, at: Field, top: Top) -> Iterator[Default]:
     """``minCount`` of groups that do not say it, where the workload is a gang."""
     if top.outline is None or top.problems or not made.is_gang(top.outline):
         return

@@ -10,9 +10,9 @@ from phalanx.dialects.generation.stacks import CRON_JOB, Pile, Top
 from phalanx.dialects.generation.values import Document, Generation, together
 from phalanx.dialects.jobset import generated
 from phalanx.dialects.links import LABEL_MAX
-from phalanx.dialects.neighbours import Key
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 
 _NOTHING: Mapping[str, object] = {}
@@ -73,11 +73,11 @@ def run_of(cronjob: Mapping[str, Any], name: str, uid: str | None = None) -> Doc
 
 
 def _each(tops: Iterable[Top], pile: Pile, usual: Mapping[str, object]) -> list[Generation]:
-    taken: dict[Key, Top] = {}
+    taken: dict[ObjectKey, Top] = {}
     return [_of(top, pile, usual, taken) for top in tops]
 
 
-def _of(top: Top, pile: Pile, usual: Mapping[str, object], taken: dict[Key, Top]) -> Generation:
+def _of(top: Top, pile: Pile, usual: Mapping[str, object], taken: dict[ObjectKey, Top]) -> Generation:
     """What is made for one workload; nothing where its user, or nobody, speaks for its pods."""
     if top.problems or top.outline is None or top.kind == CRON_JOB:
         return Generation(problems=top.problems)
@@ -98,19 +98,19 @@ def _of(top: Top, pile: Pile, usual: Mapping[str, object], taken: dict[Key, Top]
     return _gang(top, top.outline, own, pile, usual)
 
 
-def _own_key(top: Top) -> Key:
+def _own_key(top: Top) -> ObjectKey:
     """What an object generated for the workload is called."""
     if top.kind == _JOB_SET:
-        return (*defaulting.WORKLOAD, top.doc.namespace, generated.workload_name(top.doc.name))
-    return (*made.GANG, top.doc.namespace, top.doc.name)
+        return ObjectKey(*defaulting.WORKLOAD, top.doc.namespace, generated.workload_name(top.doc.name))
+    return ObjectKey(*made.GANG, top.doc.namespace, top.doc.name)
 
 
-def _is_made(own: Key, top: Top, pile: Pile) -> bool:
+def _is_made(own: ObjectKey, top: Top, pile: Pile) -> bool:
     existing = pile.neighbours.find(*own)
     return existing is not None and made.is_of(existing, top)
 
 
-def _named_by_user(top: Top, outline: Outline, own: Key, pile: Pile) -> Generation:
+def _named_by_user(top: Top, outline: Outline, own: ObjectKey, pile: Pile) -> Generation:
     """Nothing: templates that name an object leave no room for another. (W-078, W-086, X-43)"""
     without = linking.unnamed(outline)
     warnings = () if any(top.target(link) == own for link in top.links) else _left_over(top, own, pile)
@@ -121,22 +121,22 @@ def _named_by_user(top: Top, outline: Outline, own: Key, pile: Pile) -> Generati
     return Generation(warnings=warnings)
 
 
-def _left_over(top: Top, own: Key, pile: Pile) -> tuple[Problem, ...]:
+def _left_over(top: Top, own: ObjectKey, pile: Pile) -> tuple[Problem, ...]:
     """A word about an object that was generated for the workload and has no use now."""
     if not _is_made(own, top, pile):
         return ()
     return (top.note(f"{own[1]} {own[3]} was generated for it and is not needed any more; delete it"),)
 
 
-def _unlinked(top: Top, users: Key) -> Problem:
+def _unlinked(top: Top, users: ObjectKey) -> Problem:
     """About an object of its user that says it is for this workload, though no template names it. (W-068, W-082)"""
     _, kind, _, name = users
-    hint = f"label them phalanx.dev/gang: {name[:100]}" if users[:2] == made.GANG else "link them, or drop it"
+    hint = f"label them phalanx.dev/gang: {name[:100]}" if users.of_kind == made.GANG else "link them, or drop it"
     said = f"its pod templates do not name {kind} {name[:100]}, whose controllerRef names it; {hint}"
     return top.note(f"{said}; nothing is generated")
 
 
-def _clash(top: Top, own: Key, pile: Pile, taken: Mapping[Key, Top]) -> Generation | None:
+def _clash(top: Top, own: ObjectKey, pile: Pile, taken: Mapping[ObjectKey, Top]) -> Generation | None:
     """A Gang of that name that is somebody else's is neither taken over nor replaced. (J-052)"""
     existing = pile.neighbours.find(*own)
     if own in taken:
@@ -153,7 +153,7 @@ def _clash(top: Top, own: Key, pile: Pile, taken: Mapping[Key, Top]) -> Generati
 # -- what is made ------------------------------------------------------------------------------------------------
 
 
-def _gang(top: Top, outline: Outline, own: Key, pile: Pile, usual: Mapping[str, object]) -> Generation:
+def _gang(top: Top, outline: Outline, own: ObjectKey, pile: Pile, usual: Mapping[str, object]) -> Generation:
     if not top.at.at("metadata", "name").present:
         return Generation(warnings=(top.note("has no name yet; its Gang is made when it has one"),))
     existing, fresh = pile.neighbours.find(*own), made.gang(top, outline, usual)
@@ -165,7 +165,7 @@ def _gang(top: Top, outline: Outline, own: Key, pile: Pile, usual: Mapping[str, 
     return together([Generation(objects, warnings=(top.note(said),) if apart else ()), linked])
 
 
-def _links(top: Top, outline: Outline, own: Key) -> Generation:
+def _links(top: Top, outline: Outline, own: ObjectKey) -> Generation:
     """Labels for the templates, or a word about why there are none: some without the others would be worse."""
     at = linking.places(outline, top.doc.value)
     if at is None or any(len(group) > LABEL_MAX for group in at.values()):
@@ -174,9 +174,9 @@ def _links(top: Top, outline: Outline, own: Key) -> Generation:
     return Generation(templates=linking.missing(top.key, top.doc.value, own[3], at))
 
 
-def _workload(top: Top, own: Key, pile: Pile) -> Generation:
+def _workload(top: Top, own: ObjectKey, pile: Pile) -> Generation:
     """The Workload of a JobSet; its pods are linked where their Jobs are made, since they differ by Job. (J-033)"""
-    doc = Field.of(top.doc.value, Notes(), top.doc.title)
+    doc = Field.of(top.doc.value, Notes(), top.doc.key)
     fresh = generated.generate(doc, pile.around).workload
     if doc.notes.problems:
         return Generation(problems=tuple(doc.notes.problems))

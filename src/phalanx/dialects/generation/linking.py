@@ -15,9 +15,9 @@ from phalanx.dialects.fields import Field
 from phalanx.dialects.generation.values import Document, Linked
 from phalanx.dialects.links import GROUP, LABEL_MAX, Link
 from phalanx.dialects.members import value
-from phalanx.dialects.neighbours import Key
 from phalanx.dialects.outline import Entry, Outline
 from phalanx.dialects.wishes import GANG
+from phalanx.model.objects import ObjectKey
 
 _HASH = 8  # characters
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -100,7 +100,7 @@ def label(name: str) -> str:
     return f"{name[: LABEL_MAX - _HASH - 1]}-{hashlib.sha256(name.encode()).hexdigest()[:_HASH]}"
 
 
-def missing(owner: Key, document: object, gang: str, at: Mapping[str, str]) -> tuple[Linked, ...]:
+def missing(owner: ObjectKey, document: object, gang: str, at: Mapping[str, str]) -> tuple[Linked, ...]:
     """What the templates at these places lack to name the gang and their group."""
     made: list[Linked] = []
     for path, group in at.items():

@@ -9,19 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from phalanx.dialects import jobspec, owners, parts, wishes
+from phalanx.dialects import jobspec, kindtable, owners, parts, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.gang import written
 from phalanx.dialects.generation import linking
 from phalanx.dialects.generation.stacks import JOB, Top
 from phalanx.dialects.generation.values import Document
+from phalanx.dialects.kindtable import PodIdentity
 from phalanx.dialects.members import value
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.parts import Part
 
 GANG = ("phalanx.dev", "Gang")
 
-_ONLY_IF_SAID = (("apps", "Deployment"), ("apps", "ReplicaSet"))  # W-182
+_ONLY_IF_SAID = frozenset(row.key for row in kindtable.ROWS if row.pods is PodIdentity.ALIKE)  # W-182
 _COPIED = ("controllerRef", "suspend", "policy", "minGroups", "podGroups")
 _COPIED_OF_GROUP = (
     "name", "parent", "replicas", "replicaKey", "count", "minCount", "maxCount", "policy", "minGroups", "podClasses",

@@ -13,9 +13,10 @@ from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import WORK_MAX, Field, Notes
 from phalanx.dialects.generation import linking
 from phalanx.dialects.links import Link
-from phalanx.dialects.neighbours import Key, Neighbours
+from phalanx.dialects.neighbours import Neighbours
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 
 CRON_JOB = ("batch", "CronJob")
@@ -38,8 +39,8 @@ class Top:
     links: tuple[Link, ...] = ()
 
     @property
-    def key(self) -> Key:
-        return readers.key(self.doc)
+    def key(self) -> ObjectKey:
+        return self.doc.key
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -48,12 +49,12 @@ class Top:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with it, each note with the object in its path."""
-        return tuple(replace(one, path=f"{self.doc.title}: {one.path}") for one in self.at.notes.problems)
+        return tuple(one.told_of(self.doc.key) for one in self.at.notes.problems)
 
     def note(self, message: str) -> Problem:
-        return Problem(self.doc.title, self.doc.name, (), message)
+        return Problem("", self.doc.name, (), message, self.doc.key)
 
-    def target(self, link: Link) -> Key:
+    def target(self, link: Link) -> ObjectKey:
         return readers.target(link, self.doc.namespace)
 
     def mode(self) -> object:
@@ -73,8 +74,8 @@ class Pile:
 
     tops: tuple[Top, ...]
     around: Surroundings
-    gatherers: Mapping[Key, Field]
-    referring: Mapping[Key, tuple[Key, ...]]
+    gatherers: Mapping[ObjectKey, Field]
+    referring: Mapping[ObjectKey, tuple[ObjectKey, ...]]
 
     @property
     def neighbours(self) -> Neighbours:
@@ -83,23 +84,24 @@ class Pile:
 
 def read(docs: Sequence[Document], around: Surroundings) -> Pile:
     """The tops among the documents, in their order; of two with the same name the first."""
-    first = {readers.key(doc): doc for doc in reversed(docs)}
+    first = {doc.key: doc for doc in reversed(docs)}
     index = {one: Field.of(doc.value) for one, doc in first.items()}
     around = readers.surrounded(docs, around)
-    makers = [doc for doc in docs if (doc.home, doc.kind) in readers.MAKERS and doc.kind != "Pod"]
+    makers = [doc for doc in docs if doc.of_kind in readers.MAKERS and doc.kind != "Pod"]
     by_kind = {(kind, namespace, name): at for (_, kind, namespace, name), at in index.items()}
-    tops = [_top(doc, by_kind, around) for doc in makers if first[readers.key(doc)] is doc]
-    gatherers = {one: at for one, at in sorted(index.items()) if one[:2] in readers.GATHERERS}
+    tops = [_top(doc, by_kind, around) for doc in makers if first[doc.key] is doc]
+    gatherers = {one: at for one, at in sorted(index.items()) if one.of_kind in readers.GATHERERS}
     return Pile(tuple(top for top in tops if top is not None), around, gatherers, _referring(gatherers))
 
 
-def _referring(gatherers: Mapping[Key, Field]) -> dict[Key, tuple[Key, ...]]:
-    found: dict[Key, tuple[Key, ...]] = {}
+def _referring(gatherers: Mapping[ObjectKey, Field]) -> dict[ObjectKey, tuple[ObjectKey, ...]]:
+    found: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
     for one, at in gatherers.items():
         reference = at.at("spec", "controllerRef").aside()
         group, kind, name = (reference.at(part).text("") for part in ("apiGroup", "kind", "name"))
         if owners.controller(at.aside()) is None:
-            found[group, kind, one[2], name] = (*found.get((group, kind, one[2], name), ()), one)
+            named = ObjectKey(group, kind, one.namespace, name)
+            found[named] = (*found.get(named, ()), one)
     return found
 
 
@@ -162,7 +164,7 @@ def _cron(top: Top, neighbours: Neighbours) -> Field | None:
     if owner is None or (owner.api_group, owner.kind) != CRON_JOB:
         return None
     found = neighbours.find(*CRON_JOB, top.doc.namespace, owner.name)
-    return None if found is None else Field.of(found.value, top.at.notes, f"CronJob/{owner.name}")
+    return None if found is None else Field.of(found.value, top.at.notes, owner.key(top.doc.namespace))
 
 
 def _run(job: Field, cron: Field, around: Surroundings) -> Outline | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from phalanx.dialects.neighbours import Key
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 
 Document = dict[str, Any]
@@ -16,7 +16,7 @@ Problems = tuple[Problem, ...]
 class Linked:
     """Labels and annotations that a pod template lacks. ``path``: of the template in its owner, ``spec.template``."""
 
-    owner: Key
+    owner: ObjectKey
     path: str
     metadata: Mapping[str, Mapping[str, str]]
 
@@ -25,7 +25,7 @@ class Linked:
 class Adoption:
     """An owner that a user's object gets, so that it goes when its workload does. (W-116, W-120)"""
 
-    of: Key
+    of: ObjectKey
     reference: Mapping[str, Any]
 
 
@@ -33,7 +33,7 @@ class Adoption:
 class Default:
     """A value that a user's object leaves out and the workload it names, or the cluster's policy, knows. (W-071)"""
 
-    of: Key
+    of: ObjectKey
     path: str
     value: object
 

@@ -120,9 +120,9 @@ def _alone(spec: Field, name: str, joining: Sequence[Member], namespace: str, ar
 
 
 def _lost(member: Member, name: str) -> Problem:
-    who = member.owner.replace("Pod/", "pod ", 1)
+    who = f"pod {member.owner.name}" if member.is_pod else member.owner.title
     message = f"{who} names subgroup {str(member.group)[:100]!r}; PodGroup {name} has no subgroups"
-    return Problem(f"{member.owner}: {member.at.path}", member.group, (), message)
+    return Problem(member.at.path, member.group, (), message, member.owner)
 
 
 # -- other fields ------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def _note_unread(doc: Field, spec: Field, asked: Field) -> None:
 
 def _note_wishes(doc: Field, joining: Sequence[Member]) -> None:
     """Wishes of pods that belong to a PodGroup have no say; told once."""
-    wishing = [one.owner for one in joining if "topology" in one.entry or "slices" in one.entry]
+    wishing = [one.owner.title for one in joining if "topology" in one.entry or "slices" in one.entry]
     if wishing:
         doc.warn(f"wishes for levels on its pods are not read, as on {wishing[0]}; its own topologyConstraint holds")
 

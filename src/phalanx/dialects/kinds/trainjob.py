@@ -25,6 +25,7 @@ from phalanx.dialects.jobspec import PODS_MAX
 from phalanx.dialects.outline import Entry, Outline
 from phalanx.dialects.runtimepatches import Made, Patch, merged
 from phalanx.dialects.surroundings import Surroundings, identity
+from phalanx.model.objects import ObjectKey
 
 _GROUP = "trainer.kubeflow.org"
 _CLUSTER_KIND, _KIND = "ClusterTrainingRuntime", "TrainingRuntime"
@@ -56,7 +57,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         return None
     metadata = _metadata(doc, runtime)
     mode = _mode(metadata)
-    found = around.expand(Field.of(_jobset(doc, runtime, jobs, metadata, mode), doc.notes, "as a JobSet"))
+    found = around.expand(Field.of(_jobset(doc, runtime, jobs, metadata, mode), doc.notes, word="as a JobSet"))
     if found is None:
         return None
     spec = {
@@ -90,13 +91,14 @@ def _runtime(doc: Field, namespace: str, around: Surroundings) -> Field | None:
         if not at.at("name").present:
             at.at("name").wrong("a TrainJob names its runtime")
         return None
-    found = around.neighbours.find(group, kind, "default" if kind == _CLUSTER_KIND else namespace, name)
+    where = "default" if kind == _CLUSTER_KIND else namespace
+    found = around.neighbours.find(group, kind, where, name)
     if found is None:
         at.at("name").wrong(
             f"{kind} {name} is not among the documents; what the pods of the TrainJob look like stands there"
         )
         return None
-    return Field.of(found.value, doc.notes, f"{kind}/{name}").at("spec")
+    return Field.of(found.value, doc.notes, ObjectKey(group, kind, where, name)).at("spec")
 
 
 def _time_out(policy: Field) -> Field | None:

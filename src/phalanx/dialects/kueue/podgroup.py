@@ -47,7 +47,8 @@ def _total(doc: Field, joining: tuple[Member, ...], pods: list[Field]) -> int:
     said = [wishes.number(pod.at("metadata", "annotations", TOTAL)).value for pod in pods]
     for member, number in zip(joining, said, strict=True):
         if number != said[0]:
-            doc.wrong(f"{member.owner} says {number} pods and {joining[0].owner} says {said[0]}: {TOTAL} must agree")
+            who = f"{member.owner.title} says {number} pods and {joining[0].owner.title} says {said[0]}"
+            doc.wrong(f"{who}: {TOTAL} must agree")
     first = said[0]
     if not isinstance(first, int):
         doc.wrong(f"the pods of a group carry annotation {TOTAL}: how many they are")
@@ -56,7 +57,7 @@ def _total(doc: Field, joining: tuple[Member, ...], pods: list[Field]) -> int:
 
 def _entries(roles: list[Shape], joining: tuple[Member, ...], more: int) -> list[Entry]:
     """A pod set for each role, with the wish of its first pod; those yet to come are like the last."""
-    by_name = {member.owner.partition("/")[2]: member.entry for member in joining}
+    by_name = {member.owner.name: member.entry for member in joining}
     return [
         {
             "name": role.name if len(roles) > 1 else _ONLY,

@@ -15,6 +15,7 @@ from phalanx.dialects.surroundings import Surroundings, identity
 from phalanx.dialects.workload import ancestors, joining, podgroup, policies
 from phalanx.dialects.workload.policies import Common, Made
 from phalanx.dialects.workload.templates import DEPTH_MAX
+from phalanx.model.objects import ObjectKey
 from phalanx.model.request import Missing
 
 Families = dict[object, list[Field]]  # by the name of the parent
@@ -75,8 +76,9 @@ def _families(doc: Field, namespace: str, around: Surroundings) -> Families:
         for one in around.neighbours.of_kind(joining.API_GROUP, kind, namespace):
             parent = one.at("spec", ancestors.PARENT).value
             if isinstance(parent, str):
-                title = f"{kind}/{one.at('metadata', 'name').value}"[:300]
-                found.setdefault(parent, []).append(Field.of(one.value, doc.notes, title))
+                name = str(one.at("metadata", "name").value)[:300]
+                about = ObjectKey(joining.API_GROUP, kind, namespace, name)
+                found.setdefault(parent, []).append(Field.of(one.value, doc.notes, about))
     return found
 
 

@@ -199,8 +199,8 @@ def _distributed(part: Part) -> dict[str, list[Member]]:
             found[one.group].append(one)
         elif not all(ranked.equals for ranked in part.group.ranked):
             part.group.at.at("rankedGroups").wrong(
-                f"which of them the pods of {one.owner[:100]} are in is not known; give each its eqGroups with counts "
-                "and templates, or call it like a pod set",
+                f"which of them the pods of {one.owner.title[:100]} are in is not known; give each its eqGroups with "
+                "counts and templates, or call it like a pod set",
                 list(found),
             )
     return found

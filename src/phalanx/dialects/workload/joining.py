@@ -13,6 +13,7 @@ from phalanx.dialects.members import Shape, amount, per_copy, shapes, template
 from phalanx.dialects.neighbours import Member
 from phalanx.dialects.outline import Entry
 from phalanx.dialects.surroundings import Surroundings
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
 
 API_GROUP = "scheduling.k8s.io"
@@ -46,7 +47,7 @@ def told_to_root(joined: Joined) -> Joined:
     return replace(joined, members=tuple(told))
 
 
-def _told(entry: Entry, notes: Notes, owner: str) -> Entry:
+def _told(entry: Entry, notes: Notes, owner: ObjectKey) -> Entry:
     classes = entry.get("podClasses")
     listed = [_told(one, notes, owner) for one in classes] if isinstance(classes, list) else None
     made = entry.get("template")
@@ -123,7 +124,7 @@ def by_name(those: Sequence[Member], number: int) -> dict[str, Shape]:
 
 def check_owners(joined: Joined) -> None:
     """One object serves one workload: two owners of templates are told (W-119)."""
-    owners = sorted({one.owner for one in joined.members if not one.is_pod})
+    owners = sorted({one.owner.title for one in joined.members if not one.is_pod})
     if len(owners) > 1:
         joined.doc.warn(
             f"is shared by {', '.join(owners)[:200]}; their pods are placed as if they were one workload: "
@@ -136,15 +137,15 @@ def check_wishes(joined: Joined) -> None:
     for one in joined.members:
         if any(_value(one.entry.get(key)) for key in ("topology", "slices")):
             joined.doc.notes.warning(
-                Problem(one.owner, None, (), f"its annotations about topology are not followed: its pods belong to "
-                        f"{joined.doc.at('kind').value} {joined.name}, which says where they go")
+                Problem("", None, (), f"its annotations about topology are not followed: its pods belong to "
+                        f"{joined.doc.at('kind').value} {joined.name}, which says where they go", one.owner)
             )  # fmt: skip
 
 
 def check_controller(joined: Joined, reference: Field) -> None:
     """``controllerRef`` is information: what does not fit it is a warning, whatever it is. (W-067, W-068, X-47)"""
     kind, name = (reference.at(part).aside().text("") for part in ("kind", "name"))
-    owners = sorted({one.owner for one in joined.members})
+    owners = sorted({one.owner.title for one in joined.members})
     if not kind or not name or f"{kind}/{name}" in owners:
         return
     if not _given(joined, reference):
@@ -174,7 +175,7 @@ def priority_class(templates: Sequence[object], own: Field) -> Field:
         if at.value != chosen.value and (at.present or not own.present):
             chosen.notes.warning(
                 Problem(at.path, at.value if isinstance(at.value, str) else None, (),
-                        f"pods of one group share one priority; {chosen.value!r} is followed")
+                        f"pods of one group share one priority; {chosen.value!r} is followed", at.about)
             )  # fmt: skip
             break
     return chosen

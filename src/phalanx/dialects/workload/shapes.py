@@ -14,7 +14,9 @@ author left out, so that all spellings of one thing come out the same (W-187)::
 
 from enum import Enum
 
+from phalanx.dialects import kindtable
 from phalanx.dialects.fields import Field
+from phalanx.dialects.kindtable import PodIdentity
 from phalanx.dialects.members import amount
 from phalanx.dialects.workload import nested
 from phalanx.dialects.workload.nested import Counts, EqGroup, GangGroup, RankedGroup
@@ -32,12 +34,17 @@ class Shape(Enum):
     UNSPECIFIED = "not known in advance"
 
 
+_BY_PODS = {
+    PodIdentity.ALIKE: Shape.REPLICATED_PODS,
+    PodIdentity.JOB_OF_JOBSET: Shape.SINGLE_GANG,
+    PodIdentity.LEADER_AND_WORKERS: Shape.REPLICATED_GANGS,
+    PodIdentity.ROLE: Shape.SINGLE_GANG,
+    PodIdentity.TORCH_ROLE: Shape.SINGLE_GANG,
+    PodIdentity.RAY_GROUP: Shape.SINGLE_GANG,
+}
 _BY_KIND = {
-    "Deployment": Shape.REPLICATED_PODS,
-    "ReplicaSet": Shape.REPLICATED_PODS,
-    "LeaderWorkerSet": Shape.REPLICATED_GANGS,
-    **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), Shape.SINGLE_GANG),
-    **dict.fromkeys(("TrainJob", "RayCluster", "RayJob", "RayService", "PodGroup"), Shape.SINGLE_GANG),
+    "PodGroup": Shape.SINGLE_GANG,
+    **{row.kind: _BY_PODS[row.pods] for row in kindtable.ROWS if row.pods in _BY_PODS and row.key != kindtable.POD},
 }
 
 

@@ -89,6 +89,14 @@ class Numbers(Part, frozen=True):
     pods_grace_seconds: Annotated[
         ShortSeconds, says("How long pods may be missing before anybody is told, and between two times it is.")
     ] = _SETTINGS.pods_grace
+    succession_seconds: Annotated[
+        ShortSeconds,
+        says("So long a pod that was placed for a deleted gang is no member of a new one of that name."),
+    ] = _SETTINGS.succession
+    suspension_seconds: Annotated[
+        ShortSeconds,
+        says("So long a Job may take to be seen suspended, for its gang leaves; then its pods are deleted by us."),
+    ] = _SETTINGS.suspension
     starving_seconds: Annotated[Seconds, says("Who has waited this long is passed by nobody any more.")] = (
         _SETTINGS.starving
     )
@@ -204,6 +212,8 @@ class Configuration(Part, frozen=True):
             backoff=own.backoff_seconds,
             backoff_most=own.backoff_most_seconds,
             pods_grace=own.pods_grace_seconds,
+            succession=own.succession_seconds,
+            suspension=own.suspension_seconds,
             starving=own.starving_seconds,
         )
 

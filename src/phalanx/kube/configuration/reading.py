@@ -9,6 +9,7 @@ from msgspec import NODEFAULT, inspect
 
 from phalanx.dialects.fields import LIST_MAX, Field, Notes
 from phalanx.kube.configuration.parts import API_VERSION, KIND, Configuration
+from phalanx.model.mistakes import Mistake
 from phalanx.model.problems import Problem, shown
 
 BYTES_MAX = 1 << 20
@@ -122,7 +123,8 @@ def _part(at: Field, kind: inspect.StructType) -> object:
 
 
 def _default(one: inspect.Field) -> object:
-    assert one.default is not NODEFAULT, f"{one.name} has no default"
+    if one.default is NODEFAULT:
+        raise Mistake(f"{one.name} has no default")
     return one.default
 
 
@@ -138,7 +140,8 @@ def _value(at: Field, kind: inspect.Type, default: object) -> object:
         case inspect.LiteralType():
             return at.choice(default, *(str(value) for value in kind.values))
         case inspect.IntType():
-            assert kind.ge is not None and kind.le is not None
+            if kind.ge is None or kind.le is None:
+                raise Mistake("a whole number without limits")
             return at.integer(default, kind.ge, kind.le)
         case inspect.FloatType():
             return _number(at, kind, default)
@@ -146,12 +149,13 @@ def _value(at: Field, kind: inspect.Type, default: object) -> object:
             return _text(at, kind, rules, default)
         case inspect.VarTupleType():
             return _entries(at, kind, default)
-    raise AssertionError(f"{at.path}: no reader for {kind}")
+    raise Mistake(f"{at.path}: no reader for {kind}")
 
 
 def _number(at: Field, kind: inspect.FloatType, default: object) -> object:
     low, high = kind.ge, kind.le
-    assert low is not None and high is not None
+    if low is None or high is None:
+        raise Mistake("a number without limits")
     if not at.present:
         return default
     if isinstance(at.value, bool) or not isinstance(at.value, (int, float)):

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import inspect
 
 from phalanx.kube.configuration.parts import API_VERSION, KIND, Configuration, Part
+from phalanx.model.mistakes import Mistake
 
 WIDTH = 100
 
@@ -112,7 +113,7 @@ def description(kind: inspect.Type) -> str:
         if kind.extra_json_schema and "description" in kind.extra_json_schema:
             return str(kind.extra_json_schema["description"])
         kind = kind.type
-    raise AssertionError(f"nothing is said about {kind}")
+    raise Mistake(f"nothing is said about {kind}")
 
 
 def _says(kind: inspect.StructType) -> str:

@@ -7,6 +7,7 @@ from msgspec import NODEFAULT, inspect
 
 from phalanx.kube.crds.models.base import Model
 from phalanx.kube.crds.rules import fixed
+from phalanx.model.mistakes import Mistake
 
 Schema = dict[str, Any]
 
@@ -53,7 +54,8 @@ def _extended(schema: Schema, extra: Schema) -> Schema:
 
 def _struct(info: inspect.StructType) -> Schema:
     model = info.cls
-    assert issubclass(model, Model), f"{model} is no part of our objects"
+    if not issubclass(model, Model):
+        raise Mistake(f"{model} is no part of our objects")
     optional = {field.encode_name for field in info.fields if not field.required}
     rules = [*model.RULES, *(fixed(name, name in optional) for name in model.FIXED)]
     schema: Schema = {"type": "object", "description": _first_line(model)}
@@ -83,7 +85,8 @@ def _union(types: Iterable[inspect.Type]) -> Schema:
     if len(present) == 1:
         return _any(present[0])
     number, text = sorted(present, key=lambda one: isinstance(one, inspect.StrType))
-    assert isinstance(number, inspect.IntType), f"a union is a number or a text, not {present}"
+    if not isinstance(number, inspect.IntType):
+        raise Mistake(f"a union is a number or a text, not {present}")
     rest = {key: value for key, value in _any(text).items() if key != "type"}
     return {
         "x-kubernetes-int-or-string": True,

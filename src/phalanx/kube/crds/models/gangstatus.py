@@ -82,8 +82,8 @@ class GangStatus(Model, frozen=True):
     conditions: Annotated[
         Conditions,
         says(
-            "Valid, Queued, QuotaReserved, PodsCreated, Scheduled, Ready, Degraded, Finished and DisruptionTarget. The "
-            "reason of Scheduled says why it waits.",
+            "Valid, Queued, QuotaReserved, PodsCreated, Scheduled, Ready, Degraded, Finished and DisruptionTarget; "
+            "LevelBroken once a node of it left a level that it requires. The reason of Scheduled says why it waits.",
             **keyed("type"),
         ),
     ] = ()

@@ -1,0 +1,1 @@
+"""How workloads of every kind are drawn and written: one function each, in the table ``table.ROWS``."""

@@ -1,0 +1,153 @@
+"""What ``phalanx run`` decides with, without a server: objects in, effects out, for tests of one's own.
+
+::
+
+    scheduler = LiveScheduler()
+    effects = scheduler.step(seen=[node, topology, job, *pods], now=1000.0)
+    [(effect.name, effect.node) for effect in effects if effect.kind == "Bind"]
+
+Nothing is carried out: a test says in the next step what came of it, by the objects as they are then.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from phalanx.decider import Change, Decider
+from phalanx.dialects.following import Follower
+from phalanx.engine import views
+from phalanx.engine.engine import Engine
+from phalanx.engine.lifecycle import State
+from phalanx.kube import configuration as configurations
+from phalanx.kube import status
+from phalanx.kube.configuration import Configuration
+from phalanx.model import effects as wanted
+from phalanx.model.events import Answer, BindAnswered
+from phalanx.model.objects import ObjectKey
+from phalanx.model.pods import PodKey
+
+Object = Mapping[Any, Any]
+Answered = tuple[str, str, str, str, str]  # namespace, name and uid of a pod, node, and one of ANSWERS
+
+ANSWERS = {
+    "bound": Answer.BOUND,
+    "here": Answer.HERE,
+    "conflict": Answer.CONFLICT,
+    "refused": Answer.REFUSED,
+    "unknown": Answer.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One intended change. Fields that mean nothing for its kind are empty.
+
+    ``kind``: Bind, Ungate, Evict, Suspend, Resume, Prepare, Report or Notice. ``cause``: why (Evict, Suspend), what
+    happened (Report), what it is about (Notice). ``effect``: the value inside, with everything else.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    node: str
+    gang: str
+    cause: str
+    effect: wanted.Effect
+
+
+class LiveScheduler:
+    """``configuration``: as for ``phalanx run``: a Configuration, or the text of its YAML file; None: the defaults."""
+
+    def __init__(self, configuration: Configuration | str | None = None) -> None:
+        if isinstance(configuration, str):
+            configuration = configurations.load(configuration)
+        used = Configuration() if configuration is None else configuration
+        engine = Engine(used.policy(), used.settings())
+        self._decider = Decider(Follower(used.marks()), engine, lambda: 0.0)
+
+    def step(
+        self,
+        seen: Iterable[Object] = (),
+        gone: Iterable[tuple[str, str, str, str]] = (),
+        answers: Iterable[Answered] = (),
+        now: float = 1000.0,
+        jitter: float = 0.0,
+        unheard: float = 0.0,
+    ) -> tuple[Effect, ...]:
+        """One step of the scheduler. ``gone`` is heard before ``seen``: an object in both was deleted and made again.
+
+        ``answers``: what became of binds: "bound", "conflict" (it is elsewhere, or gone), "refused" or "unknown".
+        ``jitter``: 0 to 1, spreads retries. ``unheard``: so many seconds since the last step do not count, for nothing
+        could be heard of pods or nodes. A step that comes long after ``next_at`` says that by itself.
+        """
+        deleted = [
+            (ObjectKey(group, kind, namespace or "default", name), None) for group, kind, namespace, name in gone
+        ]
+        found = [(_key(one), _as_it_is(one)) for one in seen]
+        heard = [_answered(one) for one in answers]
+        outcome = self._decider.step([*deleted, *found], heard, now, jitter, unheard=unheard)
+        return tuple(_effect(one) for one in outcome.effects)
+
+    @property
+    def next_at(self) -> float | None:
+        """When to step again at the latest, though nothing happens."""
+        return self._decider.engine.next_at
+
+    def gangs(self) -> list[dict[str, Any]]:
+        """All gangs by id, as they are now: ``id``, ``state``, ``reason``, ``message``, ``bound``, ``wanted``."""
+        book = self._decider.engine.book
+        return [_told(view) for _, view in sorted(views.of_all(book, book.gangs).items())]
+
+
+def _as_it_is(value: Object) -> Change:
+    return lambda: value
+
+
+def _told(view: views.View) -> dict[str, Any]:
+    waits = view.state is State.QUEUED and view.reason is not None
+    return {
+        "id": view.id,
+        "state": view.state.value,
+        "reason": view.reason.type.value if waits and view.reason is not None else None,
+        "message": status.sentence(view),
+        "bound": view.whole.bound,
+        "wanted": view.whole.wanted,
+    }
+
+
+def _key(value: Object) -> ObjectKey:
+    """The key of an object as servers tell it; empty texts where it does not say."""
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    api, kind, namespace, name = (
+        one if isinstance(one, str) else ""
+        for one in (value.get("apiVersion"), value.get("kind"), metadata.get("namespace"), metadata.get("name"))
+    )
+    group, slash, _ = api.partition("/")
+    return ObjectKey(group if slash else "", kind, namespace or "default", name)
+
+
+def _answered(answer: Answered) -> BindAnswered:
+    namespace, name, uid, node, word = answer
+    if word not in ANSWERS:
+        raise ValueError(f"answers: {word!r} is not one of {', '.join(ANSWERS)}")
+    return BindAnswered(PodKey(namespace, name, uid), node, ANSWERS[word])
+
+
+def _effect(effect: wanted.Effect) -> Effect:
+    namespace, name, uid, node, cause = "", "", "", "", ""
+    if isinstance(effect, (wanted.Bind, wanted.Ungate, wanted.Evict)):
+        namespace, name, uid = effect.key.namespace, effect.key.name, effect.key.uid
+        node = "" if isinstance(effect, wanted.Evict) else effect.node
+        cause = effect.cause if isinstance(effect, wanted.Evict) else ""
+    elif isinstance(effect, (wanted.Prepare, wanted.Resume, wanted.Suspend)):
+        (_, _, namespace, name), uid = effect.owner
+        cause = effect.cause if isinstance(effect, wanted.Suspend) else ""
+    elif isinstance(effect, wanted.Report):
+        cause = effect.cause
+    elif isinstance(effect, wanted.Notice):
+        name = effect.about.name
+        cause = str(effect.topic)
+    gang = "" if isinstance(effect, wanted.Notice) else effect.gang
+    return Effect(type(effect).__name__, namespace, name, uid, node, gang, cause, effect)
