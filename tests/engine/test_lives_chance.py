@@ -168,8 +168,10 @@ class Fate:
             return [PodSeen(replace(pod, ready=not pod.ready))]
         node = pod.node or self.chance.choice(list(self.nodes))
         somewhere = replace(pod, running=replace(pod.running, node=node), phase="Running", gated=False)
+        sent_late = pod.gated and not pod.node  # by a write of a scheduler before this one
+        pinned = replace(pod, gated=False, pinned=node) if sent_late else pod
         changes = (
-            replace(pod, leaving=True), replace(pod, ready=not pod.ready), replace(pod, phase="Unknown"), somewhere,
+            pinned, replace(pod, leaving=True), replace(pod, ready=not pod.ready), replace(pod, phase="Unknown"), somewhere,
             replace(pod, phase="Failed"), replace(somewhere, phase="Failed"), replace(somewhere, phase="Succeeded"),
         )  # fmt: skip
         return [self.see(self.chance.choice(changes))]

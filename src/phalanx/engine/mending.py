@@ -7,10 +7,10 @@ elsewhere, and, when recovery takes too long, the gang (``reactions``).
 from collections import Counter
 from dataclasses import replace
 
-from phalanx.engine import growing, nearby, repair, seating, sizing, torn
+from phalanx.engine import growing, nearby, pins, repair, seating, sizing, torn
 from phalanx.engine.book import Book
 from phalanx.engine.gangs import STARTED, Gang
-from phalanx.engine.lifecycle import State
+from phalanx.engine.lifecycle import Cause, State
 from phalanx.engine.loop import Loop
 from phalanx.engine.repair import Survivors
 from phalanx.engine.slots import Slot
@@ -54,6 +54,7 @@ class Mending:
     def _mended(self, gang: Gang) -> bool:
         if gang.state in STARTED and seating.assign(gang):
             self._loop.rebook(gang)  # a pod may ask for more than the one before it
+        self._follow_pins(gang)
         for slot in gang.every_slot():
             if not slot.moved and self._is_to_be_asked(gang, slot) and self._is_overfull(slot.node):
                 slot.lose_node()
@@ -66,6 +67,21 @@ class Mending:
             return not gone or gang.state not in (State.RESERVED, State.BINDING)
         self._find_places(gang, [*gone, *self._joinable(gang, extra)])
         return True
+
+    def _follow_pins(self, gang: Gang) -> None:
+        """Pods that can only go to another node than their place have that one, or are called back. Whether there is
+        room for them is seen when nobody has bound them for a while."""
+        strayed = list(pins.elsewhere(gang))
+        tree = self._book.board.draft(gang.request.topology).tree
+        for slot, pod in strayed:
+            is_good = pins.keeps_levels(gang.request, slot, pod.pinned, tree)
+            slot.follow_pin(pod, is_good)
+            gang.ask_for(pod.key, self._loop.now)
+            if not is_good:
+                self._loop.say(Evict(gang.id, pod.key, Cause.NODE_LOST.name))
+            self._loop.wake_at(gang, self._loop.now + self._loop.settings.bind_again)
+        if strayed:
+            self._loop.rebook(gang)
 
     def _joinable(self, gang: Gang, extra: list[Slot]) -> list[Slot]:
         """New places that can be found. A gang that has its minimum does not grow where it is in two domains by now,

@@ -38,6 +38,10 @@ class Slot:
         """Somebody else gave its pod a node."""
         self.node = pod.node
 
+    def follow_pin(self, pod: Pod, is_good: bool) -> None:
+        """Its pod may go to this node only; where that is no good for it, its pod is called back."""
+        self.node, self.sent, self.moved = pod.pinned, True, not is_good
+
     def send(self) -> None:
         """Somebody was sent to it, or found there."""
         self.sent = True
