@@ -171,8 +171,9 @@ class Fate:
         sent_late = pod.gated and not pod.node  # by a write of a scheduler before this one
         pinned = replace(pod, gated=False, pinned=node) if sent_late else pod
         changes = (
-            pinned, replace(pod, leaving=True), replace(pod, ready=not pod.ready), replace(pod, phase="Unknown"), somewhere,
-            replace(pod, phase="Failed"), replace(somewhere, phase="Failed"), replace(somewhere, phase="Succeeded"),
+            pinned, replace(pod, leaving=True), replace(pod, ready=not pod.ready), replace(pod, phase="Unknown"),
+            somewhere, replace(pod, phase="Failed"), replace(somewhere, phase="Failed"),
+            replace(somewhere, phase="Succeeded"),
         )  # fmt: skip
         return [self.see(self.chance.choice(changes))]
 
