@@ -20,7 +20,7 @@ Why nobody who could start stays asleep, if the caller tells what happened (``Hi
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from phalanx.model.nodes import PodShape
@@ -146,7 +146,7 @@ class Waiting:
         ``at``: when it backs off, until when.
         """
         self.remove(name)
-        ways = tuple(conditions(applied(request, flavor)) for flavor in flavors)
+        ways = tuple(_conditions(applied(request, flavor), whys) for flavor in flavors)
         until = frozenset(WAKES[why] for why in whys)
         above = tuple(line) or (request.queue,)
         sleeper = _Sleeper(name, request.queue, ways, minds_others(request), until, above, at)
@@ -304,6 +304,15 @@ class Asked:
     def failing(self, way: tuple[Condition, ...]) -> Condition | None:
         """The first condition that does not hold; None: they all do."""
         return next((one for one in way if self(one.kind) < one.needed), None)
+
+
+def _conditions(request: Request, whys: Collection[Why]) -> tuple[Condition, ...]:
+    """What must hold before it is worth another look. Of pods that no node admits one is enough: as soon as there is a
+    node for it, what the gang waits for is something else, and is to be told."""
+    found = conditions(request)
+    if set(whys) != {Why.NO_MATCHING_NODES}:
+        return found
+    return tuple(replace(one, needed=min(one.needed, 1)) for one in found)
 
 
 def _drop(shelf: dict[str, set[str]], key: str, name: str) -> None:

@@ -10,7 +10,7 @@ from phalanx.engine.lifecycle import State
 from phalanx.engine.whatif import ROOM
 from phalanx.minicluster.documents import key_of
 from phalanx.model.effects import Notice, Report
-from phalanx.model.reasons import Reason
+from phalanx.model.reasons import Reason, Why
 from phalanx.sim.objects import elsewhere
 from phalanx.sim.objects.drawn import Doc
 from phalanx.sim.objects.places import LEVELS
@@ -28,7 +28,8 @@ def broken(world: World) -> Iterator[str]:
 
 def _not_confluent(world: World) -> Iterator[str]:
     """Of what was done by pods that are gone, or that belonged to a group before the one that has its name now, nobody
-    can know who was not there: who has finished so is not compared."""
+    can know who was not there: who has finished so is not compared. Nor is who stands in two domains of a level that it
+    requires: only who saw it knows which of its nodes moved, and near which of its pods late ones may be."""
     other = world.fresh()
     docs = [doc for row in FOLLOWED for doc in world.store.of_kind(*row.key)]
     given = [(key_of(doc), as_it_is(doc)) for doc in docs]
@@ -41,8 +42,9 @@ def _not_confluent(world: World) -> Iterator[str]:
     collected = {life.unit[0] for life in world.record.pods.values() if life.unit and life.gone and life.done}
     known = world.users.current.values()
     done |= {f"default/{one.drawn.name}" for one in known if one.regrouped or one.made in collected}
+    done |= {name for name, gang in other.engine.book.gangs.items() if gang.torn}
     for name in sorted((mine.keys() | its.keys()) - done):
-        if _told(mine.get(name)) != _told(its.get(name)):
+        if not _agree(mine.get(name), its.get(name)):
             yield f"{name} waits for {_short(mine.get(name))}, and a fresh scheduler says {_short(its.get(name))}"
 
 
@@ -53,11 +55,20 @@ def _waiting(decider: Decider) -> dict[str, Reason | None]:
     return {name: reason for name, reason in found.items() if reason is not None}
 
 
+def _agree(mine: Reason | None, its: Reason | None) -> bool:
+    """Whether both say the same. A gang without room is not looked at again when nodes go, also if none is left."""
+    none_is_left = mine is not None and mine.type in ROOM and its is not None and its.type is Why.NO_MATCHING_NODES
+    return none_is_left or _told(mine) == _told(its)
+
+
 def _told(reason: Reason | None) -> object:
-    """What of a reason must be the same. How much room there was, it says as of when it was last looked for."""
-    if reason is None or reason.type in ROOM:
-        return None if reason is None else "room"
-    return reason
+    """What of a reason must be the same. How much room and how many nodes there were, it says as of when it was last
+    looked for."""
+    if reason is None:
+        return None
+    if reason.type in ROOM:
+        return "room"
+    return (reason.type, reason.group) if reason.type is Why.NO_MATCHING_NODES else reason
 
 
 def _short(reason: Reason | None) -> str:
