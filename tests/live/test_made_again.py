@@ -243,14 +243,14 @@ def test_a_group_that_is_made_again_is_not_found_running_by_what_was_deleted_wit
     assert "Evict" not in stage.kinds()
 
 
+def made(doc: Doc, second: int, uid: str) -> Doc:
+    stamp = f"2026-11-18T10:00:{second:02}Z"
+    return {**doc, "metadata": {**doc["metadata"], "creationTimestamp": stamp, "uid": uid}}
+
+
 @pytest.mark.parametrize("ends", [True, False])
 def test_pods_that_come_before_the_group_they_were_made_after_are_its_own(ends: bool) -> None:
     """The watch of groups is late: the new pods are placed for the gang that had its name."""
-
-    def made(doc: Doc, second: int, uid: str) -> Doc:
-        stamp = f"2026-11-18T10:00:{second:02}Z"
-        return {**doc, "metadata": {**doc["metadata"], "creationTimestamp": stamp, "uid": uid}}
-
     (group,) = GROUPS["podgroup"]
     stage = LiveStage(*objects.cluster(), made(group, 0, "first"))
     first = [made(linked("podgroup", f"p{i}", 4), 1, f"first-{i}") for i in range(4)]
@@ -267,6 +267,25 @@ def test_pods_that_come_before_the_group_they_were_made_after_are_its_own(ends: 
         bound = [stage.told["", "Pod", "default", f"p{i}"] for i in range(4)]
         stage.after(2, *({**pod, "status": {"phase": "Succeeded"}} for pod in bound))
         assert stage.state("default/g") == "Finished"
+    stage.after(60)
+    assert "Evict" not in stage.kinds()
+    assert stage.at_rest() == []
+
+
+def test_pods_that_are_being_bound_when_the_group_comes_that_they_were_made_after_are_its_own() -> None:
+    """The watch of groups is late, and nobody knows yet what became of the binds."""
+    (group,) = GROUPS["podgroup"]
+    stage = LiveStage(*objects.cluster(), made(group, 0, "first"))
+    pods = [made(linked("podgroup", f"p{i}", 4), 31, f"second-{i}") for i in range(4)]
+    asked = [one for one in stage.see(*pods, carry_out=False) if one.kind == "Bind"]
+    assert len(asked) == 4
+    again = stage.see(made(group, 30, "second"), carry_out=False)
+    assert [one.kind for one in again if one.kind in ("Bind", "Evict", "Suspend")] == []
+    assert stage.state("default/g") == "Binding"
+    bound = [objects.on(one, bind.node) for one in pods for bind in asked if bind.name == one["metadata"]["name"]]
+    stage.after(1, *bound)
+    told = stage.gang("default/g") or {}
+    assert (told["state"], told["bound"]) == ("Running", 4)
     stage.after(60)
     assert "Evict" not in stage.kinds()
     assert stage.at_rest() == []
@@ -291,3 +310,22 @@ def test_a_pod_that_was_drained_and_exits_0_has_not_finished_its_work() -> None:
     stage.one_by_one(*(linked("podgroup", f"again{i}", 4) for i in range(3)))
     told = stage.gang("default/g") or {}
     assert (told["state"], told["bound"], told["wanted"]) == ("Running", 4, 4)
+
+
+@pytest.mark.parametrize("before_it_was_deleted", [True, False])
+def test_a_pod_that_may_end_is_done_when_it_ended_before_it_was_deleted(before_it_was_deleted: bool) -> None:
+    """A deletion is no work. The server writes when the pod must be gone, its grace period after it was deleted."""
+    stage = LiveStage(*objects.cluster(), *GROUPS["podgroup"])
+    pods = [linked("podgroup", f"p{i}", 4) for i in range(4)]
+    for pod in pods:
+        pod["spec"]["restartPolicy"] = "Never"
+    stage.one_by_one(*pods)
+    there = stage.told["", "Pod", "default", "p0"]
+    second = 9 if before_it_was_deleted else 12
+    ended = [{"name": "main", "state": {"terminated": {"exitCode": 0, "finishedAt": f"2026-11-18T10:00:{second:02}Z"}}}]
+    metadata = {"deletionTimestamp": "2026-11-18T10:00:40Z", "deletionGracePeriodSeconds": 30, "finalizers": ["x/y"]}
+    pod = {**there, "status": {"phase": "Succeeded", "containerStatuses": ended}}
+    stage.after(1, {**pod, "metadata": {**pod["metadata"], **metadata}})
+    stage.after(1, gone=[there])
+    told = stage.gang("default/g") or {}
+    assert told["state"] == ("Running" if before_it_was_deleted else "Degraded")

@@ -52,12 +52,25 @@ def _phase(doc: Field, owner: Owner | None) -> str:
 
 def _was_told_to_end(doc: Field) -> bool:
     policy, is_leaving = doc.at("spec", "restartPolicy").value, doc.at("metadata", "deletionTimestamp").present
-    if policy in (None, "Always"):
-        return is_leaving or policy == "Always"  # by itself it would have begun again
-    return any(
+    if policy == "Always":
+        return True  # by itself it would have begun again
+    return (is_leaving and not _had_ended(doc)) or any(
         one.at("type").value == "DisruptionTarget" and one.at("status").value == "True"
         for one in doc.at("status", "conditions").items()
     )
+
+
+def _had_ended(doc: Field) -> bool:
+    """Whether all of its containers had ended when it was deleted. The server's deletionTimestamp is when the pod must
+    be gone: later than the deletion by its grace period."""
+    gone_by = times.seconds(doc.at("metadata", "deletionTimestamp").value)
+    grace = doc.at("metadata", "deletionGracePeriodSeconds").value
+    containers = doc.at("status", "containerStatuses").items()
+    ends = [times.seconds(one.at("state", "terminated", "finishedAt").value) for one in containers]
+    if gone_by is None or not ends or None in ends:
+        return False
+    deleted = gone_by - (grace if isinstance(grace, int) else 0)
+    return all(end is not None and end < deleted for end in ends)
 
 
 def _is_ready(status: Field) -> bool:
