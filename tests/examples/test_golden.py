@@ -29,7 +29,8 @@ def found(folder: Path) -> dict[str, Any]:
 
 
 def shown(one: Outline) -> dict[str, Any]:
-    missing = [{"group": short.group, "needed": short.needed, "seen": short.seen} for short in one.missing]
+    short = (told for told in one.told if told.is_short)
+    missing = [{"group": told.group, "needed": told.needed, "seen": told.seen} for told in short]
     whole = {"id": f"{one.namespace}/{one.name}", "kind": one.kind, "spec": outline.plain(one.spec)}
     return {**whole, "priority": one.priority, "missing": missing}
 

@@ -180,3 +180,43 @@ def test_a_gang_is_not_whole_without_all_pods_of_one_of_its_shapes(kind: str, to
     for gone in [lost] if together else [[one] for one in lost]:
         stage.see(gone=gone)
     assert [one["state"] for one in stage.scheduler.gangs()] == ["Degraded"]
+
+
+@pytest.mark.parametrize("kind", [one for one in GROUPS if one != "kueue"])
+@pytest.mark.parametrize("lost", range(5))
+def test_a_gang_that_needs_any_four_of_its_pods_runs_on_when_one_of_five_is_lost(kind: str, lost: int) -> None:
+    """Whichever shape is short: pods count together, also while the lost one is still there. Two are too many."""
+    # W-111
+    stage = LiveStage(*objects.cluster(racks=1, nodes=5, gpus=5), *at_least_four(kind))
+    names = [f"p{number}" for number in range(5)]
+    stage.see(*(linked(kind, name, gpus) for name, gpus in zip(names, (5, 5, 3, 3, 3), strict=True)))
+    assert len(set(stage.where(*names)) - {""}) == 5
+    pod = stage.told["", "Pod", "default", names.pop(lost)]
+    stage.after(5, gone=[stage.told["", "Node", "", pod["spec"]["nodeName"]]])
+    stage.after(400)
+    assert [one["state"] for one in stage.scheduler.gangs()] == ["Running"]
+    stage.after(5, gone=[pod])
+    assert [one["state"] for one in stage.scheduler.gangs()] == ["Running"]
+    assert not {"Evict", "Suspend"} & set(stage.kinds())
+    assert stage.at_rest() == []
+    stage.after(5, gone=[stage.told["", "Pod", "default", names[-1]]])
+    assert [one["state"] for one in stage.scheduler.gangs()] == ["Degraded"]
+
+
+def at_least_four(kind: str) -> list[Doc]:
+    """The groups of a kind; a Gang says that a fifth pod may come."""
+    if kind != "gang":
+        return GROUPS[kind]
+    spec = {"podGroups": [{"name": "all", "count": 5, "minCount": 4, "topology": {"required": "rack"}}]}
+    return [meta("phalanx.dev/v1alpha1", "Gang", "g", spec)]
+
+
+@pytest.mark.parametrize("kind", [one for one in GROUPS if one != "kueue"])
+def test_a_late_pod_of_a_shape_that_is_new_to_a_running_gang_needs_no_others_of_its_shape(kind: str) -> None:
+    """It has the minimum that the gang has by now, and begins nothing of its own."""
+    stage = LiveStage(*objects.cluster(racks=1, nodes=3), *at_least_four(kind))
+    stage.see(*(linked(kind, name, 3) for name in NAMES))
+    assert all(stage.where(*NAMES))
+    stage.after(1, linked(kind, "other", 5))
+    assert all(stage.where("other"))
+    assert stage.at_rest() == []

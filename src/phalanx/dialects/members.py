@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from phalanx.dialects import podspec
 from phalanx.dialects.fields import Field, Notes
 from phalanx.dialects.neighbours import Member
-from phalanx.dialects.outline import Entry
+from phalanx.dialects.outline import Entry, Told
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.model.problems import Problem
-from phalanx.model.request import Missing
 
 # Fields of a pod's spec that decide nothing about its place, or do so in its shape. Any other makes pods different.
 _TOLD_APART_ELSEWHERE = frozenset({
@@ -29,11 +28,13 @@ _TOLD_APART_ELSEWHERE = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Some equal pods of a group: how many, of which template, and the name of the first of them."""
+    """Some equal pods of a group: how many, of which template, and the name of the first of them. ``of_pods``: pods
+    themselves tell it, and no template of what makes them."""
 
     name: str
     count: int
     template: object
+    of_pods: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _pod(member: Member) -> Shape:
     """A pod that exists, without the node it may have: what is asked is where such a pod can be."""
     at = Field.of(member.entry.get("template"))
     spec = {key: one for key, one in at.at("spec").entries() if key != "nodeName"}
-    return Shape(member.owner.name, 1, {"metadata": at.at("metadata"), "spec": spec})
+    return Shape(member.owner.name, 1, {"metadata": at.at("metadata"), "spec": spec}, of_pods=True)
 
 
 def _of_entry(entry: Entry) -> list[Shape]:
@@ -173,10 +174,14 @@ def pods_of(found: Sequence[Shape], least: int) -> dict[str, object]:
     return {"podClasses": classes}
 
 
-def missing(group: str, found: Sequence[Shape], least: int) -> tuple[Missing, ...]:
-    """The group, when fewer pods are known than must start together. (W-019, M-022)"""
-    seen = sum(shape.count for shape in found)
-    return (Missing(group, least, seen),) if seen < least else ()
+def told(group: str, found: Sequence[Shape], least: int) -> Told:
+    """How many pods of a group are known, of those that must start together. (W-019, M-022)"""
+    return Told(group, least, sum(shape.count for shape in found), pool=pool(group, found))
+
+
+def pool(group: str, found: Sequence[Shape]) -> str:
+    """What the pods of a group are counted as, whatever their shapes, where nothing but pods tells these."""
+    return group if any(shape.of_pods for shape in found) else ""
 
 
 def value(given: object) -> object:

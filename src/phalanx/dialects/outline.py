@@ -16,18 +16,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phalanx.dialects.fields import Field
-from phalanx.model.request import Missing
 
 Entry = Mapping[str, object]  # one of podGroups
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A group whose pods are known only from those who name it: it needs so many, and so many are seen.
+
+    ``groups``: groups are counted, not pods. ``pool``: whatever their shapes, its pods are counted together with those
+    of all groups of the same pool; empty where what makes the pods tells how many there are of each shape.
+    """
+
+    group: str
+    needed: int
+    seen: int
+    groups: bool = False
+    pool: str = ""
+
+    @property
+    def is_short(self) -> bool:
+        return self.seen < self.needed
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
     """One workload in normal form. ``spec``: as in a Gang, values may be Fields.
 
-    ``priority``: the number, where Kubernetes has written it already. ``missing``: groups with fewer pods than
-    their minimum, where pods are all that is known of them. ``copies``: of groups whose copies appear as their keys do,
-    the keys that have appeared.
+    ``priority``: the number, where Kubernetes has written it already. ``told``: what is known of groups from those who
+    name them. ``copies``: of groups whose copies appear as their keys do, the keys that have appeared.
     """
 
     kind: str
@@ -35,7 +52,7 @@ class Outline:
     name: str
     spec: Mapping[str, object]
     priority: int | None = None
-    missing: tuple[Missing, ...] = ()
+    told: tuple[Told, ...] = ()
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

@@ -228,14 +228,22 @@ class Book:
         is_successor = before is not None and _is_another(event, *before)
         for key in sorted(self._unclaimed.pop(name, ()), key=str):
             pod = self._pods[key]
-            if _was_made_for(pod, gang):
-                self.predecessors.forget(key)
-            elif is_successor or self._was_in_another(pod, gang):
+            if not self._claims(gang, pod) and (is_successor or self._was_in_another(pod, gang)):
                 self._set_aside(pod)
             if pod.key in self._pods and pod.key not in self.predecessors:
                 self._drop_loose(pod)
                 self._join(pod, gang)
         self.rebook(gang)
+
+    def _claims(self, gang: Gang, pod: Pod) -> bool:
+        """Whether a pod that is placed, or is being bound, was made for this gang, which then has both."""
+        asked, home = self.predecessors.asked(pod), self.predecessors.node(pod)
+        if not (home or pod.ended) or not _was_made_for(pod, gang):
+            return False
+        self.predecessors.forget(pod.key)
+        if asked is not None and pod.pod_set is not None:
+            gang.expect(Slot(pod.pod_set, 0, home, pod.key, sent=True), pod.key, asked)
+        return True
 
     def _end(self, gang: Gang) -> None:
         """Another gang has its name: this one has no places any more. Pods that are on nodes, or on their way, take
@@ -246,7 +254,7 @@ class Book:
         for pod in gang.pods.values():
             home = pod.node or homes.get(pod.key, "")
             if home and pod.key in self._pods and not pod.ended:
-                self._leave_alone(pod, home)
+                self._leave_alone(pod, home, gang.asked.get(pod.key))
 
     def _join(self, pod: Pod, gang: Gang) -> None:
         self._joined[pod.key.uid] = gang.id, pod.pod_set
@@ -256,7 +264,8 @@ class Book:
     def _was_in_another(self, pod: Pod, gang: Gang) -> bool:
         """Whether a pod was in a gang of this name that is no more, and was not made for this one."""
         name, uid = self._lived.get(pod.key.uid, ("", ""))
-        return name == gang.id and bool(uid) and uid != gang.uid and not _was_made_for(pod, gang)
+        made_for_it = bool(pod.node or pod.ended) and _was_made_for(pod, gang)
+        return name == gang.id and bool(uid) and uid != gang.uid and not made_for_it
 
     def _set_aside(self, pod: Pod) -> None:
         """It is of an earlier gang: what it did there is no work of this one, and what it takes it takes by itself."""
@@ -265,7 +274,7 @@ class Book:
         elif pod.holds:
             self._leave_alone(pod, pod.node)
 
-    def _leave_alone(self, pod: Pod, node: str) -> None:
+    def _leave_alone(self, pod: Pod, node: str, asked: float | None = None) -> None:
         """It was placed for a gang that is no more, and is no member of another one for now, whichever it names."""
         if pod.key not in self.predecessors:
             joined = self._gang_of(self._pods[pod.key])
@@ -273,7 +282,7 @@ class Book:
                 joined.lose(pod.key)
                 self.touched[joined.id] = None
                 self.rebook(joined)
-            self.predecessors.add(pod.key, node)
+            self.predecessors.add(pod.key, node, asked)
         self._hold_loose(pod)
 
     def _let_go(self, pod: Pod) -> None:
@@ -363,12 +372,12 @@ class Book:
         """It stands where it belongs: in its gang, or by itself."""
         self._pods[pod.key] = pod
         successor = self.gangs.get(pod.gang or "")
-        if pod.key in self.predecessors and successor is not None and _was_made_for(pod, successor):
-            self.predecessors.forget(pod.key)
+        if pod.key in self.predecessors and successor is not None and self._claims(successor, pod):
             self._disclaim(successor.id, pod.key)
             self._drop_loose(pod)
         if pod.ended and pod.key in self.predecessors:
-            return self._let_go(pod)
+            # who finishes before it was adopted did its work for the gang that would have adopted it
+            return self.adopt(pod.key) if pod.phase == "Succeeded" and not pod.leaving else self._let_go(pod)
         gang = self._gang_of(pod)
         if gang is None:
             if pod.gang is not None:
@@ -503,9 +512,9 @@ def _is_another(event: GangSeen, uid: str, since: float) -> bool:
 
 
 def _was_made_for(pod: Pod, gang: Gang) -> bool:
-    """Whether a pod that has been placed is younger than the gang: it was made for this one, and not for one before it.
-    Both times are whole seconds."""
-    return bool(pod.node or pod.ended) and 0 < int(gang.since) <= pod.made
+    """Whether a pod is younger than a gang: it was made for this one, and not for one before it. Both times are whole
+    seconds."""
+    return 0 < int(gang.since) <= pod.made
 
 
 def _plain(amounts: dict[str, int]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 
-from phalanx.engine import renames, sizing
+from phalanx.engine import pools, renames, sizing
 from phalanx.engine.hold import Hold
 from phalanx.engine.lifecycle import Cause, State, after
 from phalanx.engine.sizing import Seen
@@ -407,7 +407,11 @@ class Gang:
     def has(self, count: "dict[str, int]") -> bool:
         """Whether so many pods of each set are the minimum of all of it, or what it was whole with: a gang that runs
         and is asked to be larger is kept as it is until there is room for more."""
-        return enough(self.request.root, count, self.kept)
+        return self._is_enough(count, self.kept)
+
+    def _is_enough(self, count: Mapping[str, int], kept: Mapping[str, int] | None) -> bool:
+        root = self.request.root
+        return enough(pools.merged(self.request).root, pools.counts(root, count), kept)
 
     def ask(self, request: Request) -> None:
         """Its manifest is this from now on. What it has of a set it has of the one that the set is called now."""
@@ -415,8 +419,9 @@ class Gang:
         if before.root == request.root:
             return
         if self.state in STARTED:
-            held = {pods.name: least(pods, self.kept) for pods in before.root.pod_sets()}
-            self.kept = renames.kept(before, request, held)
+            whole = pools.merged(before)
+            held = {pods.name: least(pods, self.kept) for pods in whole.root.pod_sets()}
+            self.kept = renames.kept(whole, pools.merged(request), held)
         self._rename(renames.of(before, request))
 
     def _rename(self, names: Mapping[str, str]) -> None:
@@ -448,22 +453,26 @@ class Gang:
         return None if pod is None else pod.pod_set
 
     def least_of(self, pod_set: str) -> int | None:
-        """With how many pods of a set it is whole; None where its manifest does not have the set."""
-        found = (least(pods, self.kept) for pods in self.request.root.pod_sets() if pods.name == pod_set)
-        return next(found, None)
+        """With how many pods of a set, or of its pool, it is whole; None where its manifest does not have the set."""
+        pool = next((pools.called(pods) for pods in self.request.root.pod_sets() if pods.name == pod_set), None)
+        whole = pools.merged(self.request).root
+        return next((least(pods, self.kept) for pods in whole.pod_sets() if pods.name == pool), None)
 
     def recall(self) -> None:
         """It is seen to run: what it was whole with is what its pods were told when they were let go."""
+        names = {pods.name: pools.called(pods) for pods in self.request.root.pod_sets()}
         told: dict[str, int] = {}
         for pod in self.bound():
-            if pod.pod_set is not None and pod.least is not None:
-                told[pod.pod_set] = max(told.get(pod.pod_set, 0), pod.least)
-        held = {pods.name: told.get(pods.name, pods.min_count) for pods in self.request.root.pod_sets()}
-        self.kept = renames.kept(self.request, self.request, held)
+            if pod.pod_set in names and pod.least is not None:
+                name = names[pod.pod_set]
+                told[name] = max(told.get(name, 0), pod.least)
+        whole = pools.merged(self.request)
+        held = {pods.name: told.get(pods.name, pods.min_count) for pods in whole.root.pod_sets()}
+        self.kept = renames.kept(whole, whole, held)
 
     def has_grown(self) -> bool:
         """Whether all that its manifest asks for is there by now."""
-        return enough(self.request.root, self.counted())
+        return self._is_enough(self.counted(), None)
 
     def counted(self, only_ready: bool = False) -> dict[str, int]:
         """Pods of each set that are bound (and ready, if asked), or have succeeded."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from phalanx.engine import pools
 from phalanx.engine.gangs import enough
 from phalanx.engine.repair import Place, Survivors, in_order, is_new, slice_of
 from phalanx.engine.slots import Slot
@@ -34,7 +35,7 @@ def whole(root: Group, new: Sequence[Slot], places: Mapping[str, int]) -> list[S
 
     ``places``: how many each set has. What has some grows pod by pod; what has none begins with its minimum at once, or
     with all that are made before others have nodes."""
-    kept = _beginning(root, Counter(slot.pod_set for slot in new), places)
+    kept = _beginning(root, Counter(slot.pod_set for slot in new), pools.begun(root, places))
     return [slot for slot in new if slot.pod_set in kept]
 
 

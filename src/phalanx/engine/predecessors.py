@@ -12,9 +12,11 @@ from phalanx.model.pods import Pod, PodKey
 
 @dataclass(slots=True)
 class _Left:
-    """``node``: where it is, or was being bound to. ``since``: when that was first looked at."""
+    """``node``: where it is, or was being bound to. ``asked``: when its bind was asked for, while nobody knows what
+    became of that. ``since``: when it was first looked at."""
 
     node: str
+    asked: float | None
     since: float | None = None
 
 
@@ -28,8 +30,8 @@ class Predecessors:
     def __contains__(self, key: object) -> bool:
         return key in self._left
 
-    def add(self, key: PodKey, node: str) -> None:
-        self._left[key] = _Left(node)
+    def add(self, key: PodKey, node: str, asked: float | None) -> None:
+        self._left[key] = _Left(node, asked)
 
     def forget(self, key: PodKey) -> None:
         self._left.pop(key, None)
@@ -38,6 +40,11 @@ class Predecessors:
         """Where a pod takes room: on its node, or where it was being bound to."""
         left = self._left.get(pod.key)
         return pod.node if pod.node or left is None else left.node
+
+    def asked(self, pod: Pod) -> float | None:
+        """When the bind of a pod was asked for of which nobody knows what became."""
+        left = self._left.get(pod.key)
+        return None if pod.node or left is None else left.asked
 
     def due(self, now: float, seconds: float) -> Iterator[PodKey]:
         """Pods that have stayed for so long."""
@@ -57,3 +64,4 @@ class Predecessors:
         self._asked -= seconds
         for left in self._left.values():
             left.since = None if left.since is None else left.since - seconds
+            left.asked = None if left.asked is None else left.asked - seconds

@@ -41,6 +41,9 @@ class PodSet:
 
     ``first``: so many of them are made at once, and the others only when the first of the gang have nodes; None: all
     are made at once. All are placed together all the same.
+
+    ``pool``: once placed, its pods count together with those of all sets of this pool, whatever their shapes: nothing
+    but pods tells which shapes there are. Empty: they count by themselves.
     """
 
     name: str
@@ -49,6 +52,7 @@ class PodSet:
     shape: PodShape
     slices: tuple[Slice, ...] = ()
     first: int | None = None
+    pool: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,8 @@ def seats_of(family: Family, pod: Document) -> tuple[Seat, ...]:
         gangs = {one.id for one in family.requests if (one.kind, one.namespace, one.name) == key.address}
         if gangs:
             return tuple(seat for seat in family.seats if seat.gang in gangs)
-    return family.seats
+    others = {one.id for one in family.requests if top is not None and one.kind == top.kind}  # as of another run
+    return tuple(seat for seat in family.seats if seat.gang not in others)
 
 
 def is_awaiting(family: Family, pod: Document) -> bool:

@@ -16,9 +16,8 @@ from phalanx.dialects.gang.copied import Copied
 from phalanx.dialects.gang.leaf import PODS_MAX
 from phalanx.dialects.members import Shape
 from phalanx.dialects.neighbours import Member
-from phalanx.dialects.outline import Outline
+from phalanx.dialects.outline import Outline, Told
 from phalanx.dialects.surroundings import Surroundings
-from phalanx.model.request import Missing
 
 _GROUP = "phalanx.dev"
 
@@ -40,7 +39,7 @@ def filled(outline: Outline, around: Surroundings) -> Outline:
     sizes = {name: _sizes(members.telling(found.of(name)), chains.get(name, ())) for name in leaves}
     keys = _keys(chains, {name: _sizes(found.of(name), chains.get(name, ())) for name in leaves})
     made: list[object] = []
-    short: list[Missing] = []
+    told: list[Told] = []
     for entry in entries:
         name = _name(entry)
         shapes = members.shapes(found.of(name), outline.namespace, around) if name in leaves else []
@@ -50,8 +49,8 @@ def filled(outline: Outline, around: Surroundings) -> Outline:
         shapes = members.per_copy(shapes, _number(chains.get(name, ()), keys, found.of(name)))
         count = _count(entry, shapes, sizes[name])
         made.append(_with_pods(entry, shapes, count))
-        short += _missing(entry, count or 1, chains.get(name, ()), sizes[name])
-    return replace(outline, spec={**outline.spec, "podGroups": made}, missing=tuple(short), copies=keys)
+        told += _told(entry, count or 1, chains.get(name, ()), sizes[name], members.pool(name, shapes))
+    return replace(outline, spec={**outline.spec, "podGroups": made}, told=tuple(told), copies=keys)
 
 
 def _name(entry: Field) -> str:
@@ -121,14 +120,14 @@ def _with_pods(entry: Field, shapes: Sequence[Shape], count: int | None) -> dict
     return {**own, **members.pods_of(members.cut(shapes, count), count)}
 
 
-def _missing(entry: Field, count: int, chain: Sequence[Copied], sizes: Sizes) -> list[Missing]:
-    """The group, or those of its copies, of which fewer pods are known than must start together. (W-019, M-022)"""
+def _told(entry: Field, count: int, chain: Sequence[Copied], sizes: Sizes, pool: str) -> list[Told]:
+    """How many pods are known of the group, or of each of its copies. (W-019, M-022)"""
     name, least = _name(entry), max(entry.at("minCount").aside().integer(count), 1)
     known = sum(sizes.values())
     if not chain or any(None in keys for keys in sizes):  # without keys nobody knows which copy they are in
-        return [Missing(name, least, known)] if known < least else []
+        return [Told(name, least, known, pool=pool)]
     seen = _by_copy(name, chain, sizes)
-    return [Missing(group, least, size) for group, size in seen.items() if size < least]
+    return [Told(group, least, size, pool=group if pool else "") for group, size in seen.items()]
 
 
 def _by_copy(name: str, chain: Sequence[Copied], sizes: Sizes) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """From the normal form of any workload to its Requests."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +11,7 @@ from phalanx.dialects.gang.near import Near
 from phalanx.dialects.levels import choose
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings, local_queue, priority, queue, usual_topology
-from phalanx.model.request import Group, Ranks, Request
+from phalanx.model.request import Group, Missing, PodSet, Ranks, Request
 from phalanx.model.rules import Rules
 
 _TIMES = ("scheduleTimeoutSeconds", "readyTimeoutSeconds", "recoveryTimeoutSeconds", "expectedDurationSeconds")
@@ -57,7 +58,7 @@ def requests(outline: Outline, notes: Notes, around: Surroundings) -> tuple[Requ
     if flavor is not None:
         roots = [(unit, flavored.inside(root, flavor)) for unit, root in roots]
     whole = (replace(blank, root=_completed(root), unit=unit) for unit, root in roots)
-    return tuple(_missing(one, outline) for one in whole)
+    return tuple(_with_told(one, outline) for one in whole)
 
 
 def _check_carried(spec: Field) -> None:
@@ -95,11 +96,32 @@ def _seconds(at: Field) -> float | None:
     return None if found is None else float(found)
 
 
-def _missing(request: Request, outline: Outline) -> Request:
-    """The request with the groups of it whose pods are not all there."""
+def _with_told(request: Request, outline: Outline) -> Request:
+    """The request with the groups of it whose pods are not all there, and with the pods that are counted together."""
+    if not outline.told:
+        return request
     own = {group.name for group in request.root.groups()}
-    copied = {name.partition("[")[0] for name in own}
-    return replace(request, missing=tuple(one for one in outline.missing if one.group in own | copied))
+    copied = {_stem(name) for name in own}
+    short = [one for one in outline.told if one.is_short and one.group in own | copied]
+    missing = tuple(Missing(one.group, one.needed, one.seen, one.groups) for one in short)
+    pools = {one.group: one.pool for one in outline.told if one.pool}
+    return replace(request, root=_pooled(request.root, pools), missing=missing)
+
+
+def _pooled(group: Group, pools: Mapping[str, str]) -> Group:
+    """The group with the pool of each pod set. Every copy of a group has one of its own; a set that is all of its pool
+    has its name, and needs none."""
+    pool = pools.get(group.name, group.name if _stem(group.name) in pools else "")
+    members = (_pooled(one, pools) if isinstance(one, Group) else _in_pool(one, pool) for one in group.members)
+    return replace(group, members=tuple(members))
+
+
+def _in_pool(pods: PodSet, pool: str) -> PodSet:
+    return pods if pods.name == pool else replace(pods, pool=pool)
+
+
+def _stem(name: str) -> str:
+    return name.partition("[")[0]
 
 
 # -- roots -------------------------------------------------------------------------------------------------------

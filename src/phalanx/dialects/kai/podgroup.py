@@ -13,10 +13,9 @@ from phalanx.dialects.fields import Field
 from phalanx.dialects.kai import constraint, subgroups
 from phalanx.dialects.kai.constraint import written
 from phalanx.dialects.neighbours import Member
-from phalanx.dialects.outline import Entry, Outline
+from phalanx.dialects.outline import Entry, Outline, Told
 from phalanx.dialects.surroundings import Surroundings, identity
 from phalanx.model.problems import Problem
-from phalanx.model.request import Missing
 
 _API_GROUP = "scheduling.run.ai"
 _NOT_CONSIDERED = (
@@ -33,7 +32,7 @@ _SECONDS = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1)}
 _SECONDS |= {unit: Fraction(1, number) for unit, number in _PER_SECOND.items()}
 _PART = r"(\d{1,12}(?:\.\d{0,9})?)(h|ms|m|s|us|ns)"
 
-Groups = tuple[list[Entry], tuple[Missing, ...], dict[str, object]]  # entries, what is missing, policy of the whole
+Groups = tuple[list[Entry], tuple[Told, ...], dict[str, object]]  # entries, pods known, policy of the whole
 
 
 def read(doc: Field, around: Surroundings) -> Outline | None:
@@ -66,7 +65,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         "recoveryTimeoutSeconds": _seconds(spec.at("stalenessGracePeriod")),
         "podGroups": podsets.in_pool(groups[0], doc.at("metadata")),
     }
-    return Outline("PodGroup", namespace, name, whole, missing=groups[1])
+    return Outline("PodGroup", namespace, name, whole, told=groups[1])
 
 
 # -- groups ------------------------------------------------------------------------------------------------------
@@ -87,7 +86,7 @@ def _of_subgroups(
             "set topologyConstraint on each subgroup"
         )
         policy = {}
-    return subgroups.entries(tree), subgroups.missing(tree), policy
+    return subgroups.entries(tree), subgroups.told(tree), policy
 
 
 def _check_minimum(spec: Field, total: int) -> None:
@@ -116,7 +115,7 @@ def _alone(spec: Field, name: str, joining: Sequence[Member], namespace: str, ar
     if not least and not shapes:
         return [], (), {}
     entry = {"name": name, **subgroups.pods(spec.at("minMember"), shapes, least)}
-    return [entry], members.missing(name, shapes, least), {}
+    return [entry], (members.told(name, shapes, least),), {}
 
 
 def _lost(member: Member, name: str) -> Problem:

@@ -15,9 +15,8 @@ from phalanx.dialects.jobspec import PODS_MAX
 from phalanx.dialects.kai import constraint
 from phalanx.dialects.kai.constraint import written
 from phalanx.dialects.members import Assigned, Shape
-from phalanx.dialects.outline import Entry
+from phalanx.dialects.outline import Entry, Told
 from phalanx.dialects.surroundings import Surroundings
-from phalanx.model.request import Missing
 
 _FIELDS = ("name", "parent", "minMember", "minSubGroup", "topologyConstraint", "topologyConstraints")
 _DEPTH_MAX = 32  # the normal form takes no more
@@ -207,11 +206,10 @@ def entries(tree: Tree) -> list[Entry]:
     return made
 
 
-def missing(tree: Tree) -> tuple[Missing, ...]:
-    """Subgroups that the gang waits for and of which fewer pods exist than must start together (M-022)."""
+def told(tree: Tree) -> tuple[Told, ...]:
+    """How many pods are known of each subgroup that the gang waits for (M-022)."""
     gone = idle(tree)
-    short = [one for one in tree.leaves if one.name not in gone]
-    return tuple(part for one in short for part in members.missing(one.name, one.pods, one.least))
+    return tuple(members.told(one.name, one.pods, one.least) for one in tree.leaves if one.name not in gone)
 
 
 def waiting(tree: Tree, one: Subgroup) -> dict[str, object]:

@@ -12,9 +12,8 @@ from phalanx.dialects import members, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.members import Shape
 from phalanx.dialects.neighbours import Member
-from phalanx.dialects.outline import Entry, Outline
+from phalanx.dialects.outline import Entry, Outline, Told
 from phalanx.dialects.surroundings import Surroundings, identity
-from phalanx.model.request import Missing
 
 API_GROUP = "kueue.x-k8s.io"
 TOTAL = "kueue.x-k8s.io/pod-group-total-count"
@@ -38,8 +37,13 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         "topologyName": wishes.topology_name(first),
         "podGroups": _entries(roles, joining, max(total - seen, 0)),
     }
-    missing = (Missing(_ONLY if len(roles) == 1 else roles[-1].name, total, seen),) if seen < total else ()
-    return Outline("PodGroup", namespace, name, spec, missing=missing)
+    known = [Told(_called(role, roles), 0, role.count, pool=_ONLY) for role in roles[:-1]]
+    told = (*known, Told(_called(roles[-1], roles), total, seen, pool=_ONLY))
+    return Outline("PodGroup", namespace, name, spec, told=told)
+
+
+def _called(role: Shape, roles: list[Shape]) -> str:
+    return role.name if len(roles) > 1 else _ONLY
 
 
 def _total(doc: Field, joining: tuple[Member, ...], pods: list[Field]) -> int:
@@ -60,7 +64,7 @@ def _entries(roles: list[Shape], joining: tuple[Member, ...], more: int) -> list
     by_name = {member.owner.name: member.entry for member in joining}
     return [
         {
-            "name": role.name if len(roles) > 1 else _ONLY,
+            "name": _called(role, roles),
             "count": role.count + (more if role is roles[-1] else 0),
             **{key: by_name[role.name][key] for key in ("topology", "slices") if key in by_name[role.name]},
             "template": role.template,

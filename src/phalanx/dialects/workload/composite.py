@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from phalanx.dialects import members, wishes
 from phalanx.dialects.fields import Field
-from phalanx.dialects.outline import Outline
+from phalanx.dialects.outline import Outline, Told
 from phalanx.dialects.surroundings import Surroundings, identity
 from phalanx.dialects.workload import ancestors, joining, podgroup, policies
 from phalanx.dialects.workload.policies import Common, Made
 from phalanx.dialects.workload.templates import DEPTH_MAX
 from phalanx.model.objects import ObjectKey
-from phalanx.model.request import Missing
 
 Families = dict[object, list[Field]]  # by the name of the parent
 
@@ -28,7 +27,7 @@ class Grown:
     doc: Field
     common: Common
     entry: Made
-    missing: tuple[Missing, ...] = ()
+    told: tuple[Told, ...] = ()
     templates: tuple[object, ...] = ()
 
 
@@ -49,9 +48,9 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         doc.warn("no group names it as its parent yet")
     _check_priority(doc, below)
     templates = [one for grown in below for one in grown.templates]
-    missing = (*_lacking(doc, common, families), *(short for grown in below for short in grown.missing))
+    told = (*_lacking(doc, common, families), *(one for grown in below for one in grown.told))
     number = joining.priority_number(templates, spec.at("priority"))
-    return Outline("CompositePodGroup", namespace, name, _whole(doc, common, below, inside), number, missing)
+    return Outline("CompositePodGroup", namespace, name, _whole(doc, common, below, inside), number, told)
 
 
 def _common(doc: Field) -> Common:
@@ -91,7 +90,7 @@ def _below(
         if child.at("kind").value != ancestors.KIND:
             joined = joining.find(child, "PodGroup", where[0], own, where[1])
             leaf = podgroup.group(child, joining.told_to_root(joined))
-            yield Grown(child, leaf.common, _inside(leaf.entry, inside), leaf.missing, leaf.templates)
+            yield Grown(child, leaf.common, _inside(leaf.entry, inside), (leaf.told,), leaf.templates)
         elif depth >= DEPTH_MAX:  # V13
             child.at("spec", ancestors.PARENT).wrong(f"a tree has at most {DEPTH_MAX} levels, PodGroups counted")
         else:
@@ -119,7 +118,7 @@ def _policy(doc: Field, common: Common, families: Families) -> Made:
     return {"policy": "Gang", "minGroups": common.policy.least} if enough else {"policy": "Gang"}
 
 
-def _lacking(doc: Field, common: Common, families: Families) -> tuple[Missing, ...]:
+def _lacking(doc: Field, common: Common, families: Families) -> tuple[Told, ...]:
     """The composite, when fewer groups are there than must start together."""
     children = _children(doc, families)
     needed = members.amount(common.policy.least, 0)
@@ -127,7 +126,7 @@ def _lacking(doc: Field, common: Common, families: Families) -> tuple[Missing, .
         return ()
     common.policy.least.warn(f"{len(children)} of {needed} groups are there; it waits for the rest")
     only = children[0].at("metadata", "name").value if len(children) == 1 else doc.at("metadata", "name").value
-    return (Missing(str(only), needed, len(children), groups=True),)
+    return (Told(str(only), needed, len(children), groups=True),)
 
 
 def _children(doc: Field, families: Families) -> list[Field]:

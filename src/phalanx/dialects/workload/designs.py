@@ -37,7 +37,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     joining.check_controller(joined, spec.at("controllerRef"))
     groups = _inherited(spec, nested.read(spec))
     found = _entries(spec, groups, joined)
-    return Outline("Workload", namespace, name, _whole(doc, groups, found, joined), _number(found), found.missing)
+    return Outline("Workload", namespace, name, _whole(doc, groups, found, joined), _number(found), found.told)
 
 
 def _refuse_templates(spec: Field) -> None:

@@ -15,11 +15,11 @@ from phalanx.dialects import members, recognised
 from phalanx.dialects.fields import Field
 from phalanx.dialects.members import Shape
 from phalanx.dialects.neighbours import Member
+from phalanx.dialects.outline import Told
 from phalanx.dialects.workload import joining, pods
 from phalanx.dialects.workload.joining import Joined
 from phalanx.dialects.workload.nested import Counts, GangGroup, RankedGroup
 from phalanx.dialects.workload.requested import Wish
-from phalanx.model.request import Missing
 
 Made = dict[str, object]
 
@@ -29,10 +29,10 @@ class Entries:
     """Groups of the normal form, and those of them that lack pods."""
 
     groups: tuple[Made, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    told: tuple[Told, ...] = ()
 
     def __add__(self, other: "Entries") -> "Entries":
-        return Entries(self.groups + other.groups, self.missing + other.missing)
+        return Entries(self.groups + other.groups, self.told + other.told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ def _check_total(part: Part, made: Entries) -> None:
     """A gang over several ranked groups starts whole: its minCount is all of its pods."""
     least = part.group.counts.least
     total = sum(pods.total(one) for one in made.groups)
-    if not part.group.gang or not isinstance(least.value, int) or made.missing:
+    if not part.group.gang or not isinstance(least.value, int) or any(one.is_short for one in made.told):
         return
     if least.value > total:
         least.wrong(f"minCount {least.value} is more than the {total} pods of its ranked groups")

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from phalanx.dialects import members, wishes
 from phalanx.dialects.fields import Field
-from phalanx.dialects.outline import Outline
+from phalanx.dialects.outline import Outline, Told
 from phalanx.dialects.surroundings import Surroundings, identity
 from phalanx.dialects.workload import ancestors, joining, policies
 from phalanx.dialects.workload.joining import Joined
 from phalanx.dialects.workload.policies import Common, Made
-from phalanx.model.request import Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Leaf:
 
     common: Common
     entry: Made
-    missing: tuple[Missing, ...]
+    told: Told
     templates: tuple[object, ...]
 
 
@@ -43,7 +42,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         "podGroups": [leaf.entry],
     }
     number = joining.priority_number(leaf.templates, spec.at("priority"))
-    return Outline("PodGroup", namespace, name, whole, number, leaf.missing)
+    return Outline("PodGroup", namespace, name, whole, number, (leaf.told,))
 
 
 def group(doc: Field, joined: Joined) -> Leaf:

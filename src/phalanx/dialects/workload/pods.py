@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields, replace
 from phalanx.dialects import members, podspec
 from phalanx.dialects.fields import Field
 from phalanx.dialects.members import Shape
+from phalanx.dialects.outline import Told
 from phalanx.dialects.workload.joining import Joined
 from phalanx.dialects.workload.nested import Counts, EqGroup, GangGroup, RankedGroup
-from phalanx.model.request import Missing
 
 Made = dict[str, object]
 
@@ -30,8 +30,8 @@ class Place:
     named: Mapping[str, Shape]
 
 
-def of(group: GangGroup, ranked: RankedGroup, found: Sequence[Shape], place: Place) -> tuple[Made, tuple[Missing, ...]]:
-    """Counts and templates of a leaf of the normal form, and how many pods it lacks."""
+def of(group: GangGroup, ranked: RankedGroup, found: Sequence[Shape], place: Place) -> tuple[Made, tuple[Told, ...]]:
+    """Counts and templates of a leaf of the normal form, and how many pods of it are known."""
     if len(ranked.equals) > 1:
         return _classes(group, ranked, found, place)
     equal = ranked.equals[0] if ranked.equals else None
@@ -45,18 +45,19 @@ def of(group: GangGroup, ranked: RankedGroup, found: Sequence[Shape], place: Pla
         return {"count": count, "minCount": least, **most, "template": _template(equal.template)}, ()
     needed = members.amount(least, 0) or members.amount(_count(counts, found), 1)
     made = members.pods_of(found, max(needed, members.amount(counts.count, 0)))
-    short = _short(place, found, max(needed, 1))
+    seen = _told(place, found, max(needed, 1))
     known = found and (not counts.count.present or "podClasses" in made)
     told = {} if known else {"count": _count(counts, found)}
-    return {**made, **told, "minCount": least if least is not None else needed, **most}, short
+    return {**made, **told, "minCount": least if least is not None else needed, **most}, seen
 
 
-def _short(place: Place, found: Sequence[Shape], needed: int) -> tuple[Missing, ...]:
-    """The group, or those of its copies, that lack pods."""
+def _told(place: Place, found: Sequence[Shape], needed: int) -> tuple[Told, ...]:
+    """How many pods are known of the group, or of each of its copies."""
     if not place.sizes:
-        return members.missing(place.name, found, needed)
-    short = [(i, size) for i, size in enumerate(place.sizes) if size < needed]
-    return tuple(Missing(f"{place.name}[{i}]", needed, size) for i, size in short)
+        return (members.told(place.name, found, needed),)
+    names = [f"{place.name}[{i}]" for i in range(len(place.sizes))]
+    sizes = zip(names, place.sizes, strict=True)
+    return tuple(Told(name, needed, size, pool=members.pool(name, found)) for name, size in sizes)
 
 
 def total(entry: Mapping[str, object]) -> int:
@@ -115,7 +116,7 @@ def _check_number(counts: Counts, found: Sequence[Shape]) -> None:
 
 def _classes(
     group: GangGroup, ranked: RankedGroup, found: Sequence[Shape], place: Place
-) -> tuple[Made, tuple[Missing, ...]]:
+) -> tuple[Made, tuple[Told, ...]]:
     """Eq groups as classes of one numbering: leader and workers. (W-179)"""
     classes = [_class(one, place.named.get(one.name), found, place) for one in ranked.equals]
     wanted = sum(members.amount(one["count"], 1) for one in classes)
@@ -126,7 +127,7 @@ def _classes(
         counts.count.mistaken(f"differs from the {wanted} pods of its eqGroups")
     made: Made = {"podClasses": classes, "minCount": least if least is not None else wanted}
     most = {"maxCount": counts.most} if counts.most.present else {}
-    return {**made, **most}, (Missing(place.name, wanted, 0),) if unknown else ()
+    return {**made, **most}, (Told(place.name, wanted, 0),) if unknown else ()
 
 
 def _class(one: EqGroup, shape: Shape | None, found: Sequence[Shape], place: Place) -> Made:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from phalanx.dialects import members, scheduling
 from phalanx.dialects.fields import Field
 from phalanx.dialects.neighbours import Member
+from phalanx.dialects.outline import Told
 from phalanx.dialects.scheduling import Policy
 from phalanx.dialects.workload.joining import Joined
-from phalanx.model.request import Missing
 
 FIELDS = (*scheduling.FIELDS, "priorityClassName", "priority", "preemptionPolicy")
 
@@ -40,12 +40,12 @@ def read(at: Field, number: str) -> Common:
     return Common(policy, near, scheduling.disruption(at.at("disruptionMode")))
 
 
-def pods(name: str, policy: Policy, those: Sequence[Member], joined: Joined) -> tuple[Made, tuple[Missing, ...]]:
+def pods(name: str, policy: Policy, those: Sequence[Member], joined: Joined) -> tuple[Made, Told]:
     """Counts and shapes of a group from its members; a basic one is content with one pod."""
     found = joined.shapes(those)
     least: object = policy.least if policy.gang else 1
     needed = members.amount(least, 1)
-    return {**members.pods_of(found, needed), "minCount": least}, members.missing(name, found, needed)
+    return {**members.pods_of(found, needed), "minCount": least}, members.told(name, found, needed)
 
 
 def _policy(at: Field, number: str) -> Policy:

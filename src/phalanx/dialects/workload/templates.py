@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 from phalanx.dialects import members, wishes
 from phalanx.dialects.fields import Field
-from phalanx.dialects.outline import Outline
+from phalanx.dialects.outline import Outline, Told
 from phalanx.dialects.surroundings import Surroundings, identity
 from phalanx.dialects.workload import ancestors, joining, policies
 from phalanx.dialects.workload.joining import Joined
 from phalanx.dialects.workload.policies import Common, Made
-from phalanx.model.request import Missing
 
 PODGROUPS, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 LIST_MAX = 8
@@ -126,21 +125,21 @@ def _made_of_it(namespace: str, name: str, around: Surroundings) -> list[Field]:
 # -- the normal form ---------------------------------------------------------------------------------------------
 
 
-def _groups(tree: list[Template], joined: Joined) -> tuple[list[Made], tuple[Missing, ...]]:
+def _groups(tree: list[Template], joined: Joined) -> tuple[list[Made], tuple[Told, ...]]:
     leaves = [one.name for one in tree if one.children is None]
     mine = joining.placed_by_name(joined.members, leaves)
     assigned = members.assign(mine, leaves, joined.doc.notes, f"Workload {joined.name}")
     groups: list[Made] = []
-    missing: tuple[Missing, ...] = ()
+    told: list[Told] = []
     for one in tree:
         entry: Made = {"name": one.at.at("name"), "parent": one.parent, "topology": one.common.near}
         if one.children is None:
-            made, short = policies.pods(one.name, one.common.policy, assigned.of(one.name), joined)
-            missing += short
+            made, known = policies.pods(one.name, one.common.policy, assigned.of(one.name), joined)
+            told.append(known)
         else:
             made = _inner(one)
         groups.append({key: value for key, value in {**entry, **made}.items() if value is not None})
-    return groups, missing
+    return groups, tuple(told)
 
 
 def _inner(one: Template) -> Made:

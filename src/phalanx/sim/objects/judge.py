@@ -165,10 +165,14 @@ class Judge:
                 continue
             label = LEVELS[drawn.level]
             found: dict[str, set[str]] = {}
+            moved: dict[str, set[str]] = {}
             for life in lives:
-                if life.stands and life.labels and not self._world.was_moved(life.node):
-                    found.setdefault(life.role if drawn.level_of_role else "", set()).add(life.labels.get(label, ""))
+                if life.stands and life.labels:
+                    kept = moved if self._world.was_moved(life.node) else found
+                    kept.setdefault(life.role if drawn.level_of_role else "", set()).add(life.labels.get(label, ""))
             for role, domains in found.items():
+                if self._world.started_at > self._world.begin:  # a new scheduler cannot know which of its nodes moved
+                    domains -= moved.get(role, set())
                 if len(domains) > 1:
                     who = "/".join(one for one in (*unit, role) if one)
                     yield f"{who} must be in one {drawn.level} and is in {', '.join(sorted(domains))}"
