@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from phalanx.cluster import Cluster, Decision, Decisions, Note
+    from phalanx.model.policy import Policy
 
 __version__ = "0.1.0"
-__all__ = ["Cluster", "Decision", "Decisions", "Note", "__version__"]
+__all__ = ["Cluster", "Decision", "Decisions", "Note", "Policy", "__version__"]
 
-_DOOR = ("Cluster", "Decision", "Decisions", "Note")
+_DOOR = ("Cluster", "Decision", "Decisions", "Note", "Policy")
 
+if not TYPE_CHECKING:  # a type checker would take any misspelt name for something behind this door
 
-def __getattr__(name: str) -> object:
-    if name not in _DOOR:
-        raise AttributeError(f"module 'phalanx' has no attribute {name!r}")
-    import phalanx.cluster
+    def __getattr__(name: str) -> object:
+        if name not in _DOOR:
+            raise AttributeError(f"module 'phalanx' has no attribute {name!r}")
+        import phalanx.cluster
 
-    return getattr(phalanx.cluster, name)
+        return getattr(phalanx.cluster, name)
 
 
 def __dir__() -> list[str]:

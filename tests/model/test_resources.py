@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from phalanx.model import resources
 from phalanx.model.problems import Problem
-from phalanx.model.resources import NANO, PODS, ContainerNeed, Resources, effective, parse, show
+from phalanx.model.resources import NANO, PODS, ContainerNeed, Resources, effective, parse, plain, show
 
 # as parameters with a name of their own: Python refuses to print them, and so does pytest
 HUGE = pytest.param(10**5000, id="huge")
@@ -168,3 +168,19 @@ def test_overhead_is_added_to_what_the_containers_need() -> None:
 def test_pod_level_requests_replace_the_sum_for_the_resources_they_name() -> None:
     found = effective((need(cpu=1, memory=4),), (), Resources.of({"cpu": 1}), Resources.of({"cpu": 10}))
     assert found == Resources.of({"cpu": 11, "memory": 4, PODS: NANO})
+
+
+# --------------------------------------------------------------------------------------------------- plain units
+
+
+@given(st.integers(-(10**60), 10**60))
+def test_plain_units_are_exact_however_large_or_small(nano: int) -> None:
+    assert Fraction(plain(nano)) == Fraction(nano, NANO)
+
+
+@pytest.mark.parametrize(
+    ("nano", "written"),
+    [(0, "0"), (8 * NANO, "8"), (110 * NANO, "110"), (232_500_000_000, "232.5"), (1, "1E-9"), (-NANO // 2, "-0.5")],
+)
+def test_plain_units_are_written_without_needless_zeros(nano: int, written: str) -> None:
+    assert str(plain(nano)) == written

@@ -84,7 +84,7 @@ def opened(docs: Sequence[Any]) -> list[Document]:
     found, problems = documents.sort(docs)
     for problem in problems:
         screen.say_error(str(problem))
-    return [dict(one.value) for one in found]  # type: ignore[arg-type]
+    return [dict(one.value) for one in found]
 
 
 def saved_at(doc: Any) -> float | None:

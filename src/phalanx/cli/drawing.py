@@ -55,7 +55,7 @@ def run(source: Source, gang: str | None, wish: Wish) -> int:
 
 def draw_bars(cluster: Cluster, wish: Wish) -> None:
     resource = wish.resource or tree.usual_resource(cluster)
-    if not any(total for _, total in cluster.free(resource).values()):
+    if not any(total for _, total in tree.room_of(cluster, resource).values()):
         names = sorted({name for node in cluster.snapshot.nodes for name, _ in node.allocatable})
         raise Failed(f"no node has any {resource}", f"There are: {', '.join(names)}")
     console = screen.out()
@@ -171,7 +171,7 @@ def draw_placed(cluster: Cluster, decision: Decision, resource: str | None = Non
     chosen = resource or tree.resource_of(decision, cluster)
     drawn = tree.marks(decision, chosen)
     grown = tree.tree_of(cluster, request.topology)
-    _draw(cluster, grown, chosen, cluster.free(chosen), drawn)
+    _draw(cluster, grown, chosen, tree.room_of(cluster, chosen), drawn)
     _print(tree.legend(decision, drawn, _one_sign(cluster, chosen), _width()))
 
 
@@ -179,7 +179,7 @@ def _draw_running(cluster: Cluster, pods: Sequence[RunningPod], wish: Wish) -> i
     """A gang that is no document of its own, but runs."""
     resource = wish.resource or tree.usual_resource(cluster)
     drawn = tree.running_marks(pods, resource)
-    room = dict(cluster.free(resource))
+    room = dict(tree.room_of(cluster, resource))
     for pod in pods:
         free, total = room[pod.node]
         room[pod.node] = (free + pod.requests.get(resource), total)

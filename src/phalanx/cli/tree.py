@@ -1,5 +1,6 @@
 """The topology drawn: bars of what is used in every domain, or the pods of one gang on its nodes."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -39,6 +40,16 @@ def usual_resource(cluster: Cluster) -> str:
     return next((name for name in special if "gpu" in name), special[0] if special else "cpu")
 
 
+def room_of(cluster: Cluster, resource: str) -> Room:
+    """What is free of a resource on each node, and what there is of it: nothing on nodes that have none."""
+    picture = cluster.snapshot
+    used = Counter[str]()
+    for pod in picture.pods:
+        used[pod.node] += pod.requests.get(resource)
+    amounts = {node.name: node.allocatable.get(resource) for node in picture.nodes}
+    return {name: (total - used[name], total) for name, total in amounts.items()}
+
+
 # -- bars --------------------------------------------------------------------------------------------------------
 
 
@@ -53,7 +64,7 @@ class _Line:
 
 def bars(cluster: Cluster, tree: Tree, resource: str, level: int | None = None) -> Iterator[Text]:
     """One line per domain down to ``level``: a bar of what is used, what is free and what there is."""
-    room = cluster.free(resource)
+    room = room_of(cluster, resource)
     deepest = level or (tree.host if tree.size <= NODES_DRAWN_MAX else max(tree.host - 1, 1))
     lines = [_line(tree, room, 0, 0, tree.topology.name)]
     lines += _below(tree, room, 0, 0, deepest, "")
@@ -179,7 +190,7 @@ def picture(room: Room, tree: Tree, drawn: list[Mark], one_sign: int, width: int
 
 def step(cluster: Cluster, resource: str) -> int:
     """Nano-units that one sign stands for: the largest node has eight signs, small ones one per unit."""
-    most = max((total for _, total in cluster.free(resource).values()), default=0)
+    most = max((total for _, total in room_of(cluster, resource).values()), default=0)
     return max(-(-most // CELL), resources.NANO)
 
 

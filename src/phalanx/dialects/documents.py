@@ -35,7 +35,7 @@ class Document:
     version: str
     kind: str
     role: Role
-    value: Mapping[object, object]
+    value: Mapping[str, object]
     wrong_version: Problem | None = None
 
     @property
@@ -153,7 +153,7 @@ def sort(given: object) -> tuple[list[Document], list[Problem]]:
     return found, problems
 
 
-def _opened(given: object) -> Iterator[tuple[str, Mapping[object, object] | Problem]]:
+def _opened(given: object) -> Iterator[tuple[str, Mapping[str, object] | Problem]]:
     if isinstance(given, dict):
         given = [given]
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
@@ -169,7 +169,7 @@ def _opened(given: object) -> Iterator[tuple[str, Mapping[object, object] | Prob
             yield path, value
 
 
-def _flat(path: str, value: object, depth: int) -> Iterator[tuple[str, Mapping[object, object] | Problem]]:
+def _flat(path: str, value: object, depth: int) -> Iterator[tuple[str, Mapping[str, object] | Problem]]:
     """The objects in a document: itself, or the items of a List (also of a JobList and the like)."""
     if value is None:
         return
@@ -193,7 +193,7 @@ def _flat(path: str, value: object, depth: int) -> Iterator[tuple[str, Mapping[o
 # -- recognising kinds -------------------------------------------------------------------------------------------
 
 
-def _recognised(path: str, value: Mapping[object, object]) -> Document | Problem:
+def _recognised(path: str, value: Mapping[str, object]) -> Document | Problem:
     kind, api = value.get("kind"), value.get("apiVersion")
     if not isinstance(kind, str) or not kind:
         return Problem(f"{path}.kind", shown(kind), (), "the document does not say what kind of object it is")
@@ -204,7 +204,7 @@ def _recognised(path: str, value: Mapping[object, object]) -> Document | Problem
     return Document(str(shown(group)), version, str(shown(kind)), _role(group, kind, value), value, wrong)
 
 
-def _role(group: str, kind: str, value: Mapping[object, object]) -> Role:
+def _role(group: str, kind: str, value: Mapping[str, object]) -> Role:
     if (group, kind) in _READ:
         return _READ[group, kind][0]
     if (group, kind) in _LATER:
@@ -216,7 +216,7 @@ def _role(group: str, kind: str, value: Mapping[object, object]) -> Role:
     return Role.UNREAD if _makes_pods(value) else Role.UNKNOWN
 
 
-def _makes_pods(value: Mapping[object, object]) -> bool:
+def _makes_pods(value: Mapping[str, object]) -> bool:
     """Whether an object of a kind nobody told us about holds a pod template somewhere: level by level, with an end."""
     layer: list[object] = [value.get("spec")]
     work = 0
@@ -253,7 +253,7 @@ def _wrong_version(api: object, group: str, version: str, kind: str) -> Problem 
     return Problem("apiVersion", shown(api), good, f"{shown(api)!r} is not a version of {kind} that is read")
 
 
-def _metadata(value: Mapping[object, object], key: str) -> str:
+def _metadata(value: Mapping[str, object], key: str) -> str:
     metadata = value.get("metadata")
     found = metadata.get(key) if isinstance(metadata, dict) else None
     if not isinstance(found, str):

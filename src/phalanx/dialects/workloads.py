@@ -276,7 +276,7 @@ def _nameless(joined: Mapping[ObjectKey, tuple[Member, ...]]) -> list[_Open]:
     group, kind = links.KUEUE_PODS.api_group, links.KUEUE_PODS.kind
     found: list[_Open] = []
     for _, _, namespace, name in (key for key in joined if key.of_kind == (group, kind)):
-        value: dict[object, object] = {"metadata": {"namespace": namespace, "name": name}}
+        value: dict[str, object] = {"metadata": {"namespace": namespace, "name": name}}
         found.append(_Open(Document(group, "", kind, Role.WORKLOAD, value), Field.of(value, Notes())))
     return found
 

@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 
 class ObjectKey(NamedTuple):
-    """What an object is called. A name is used again; its uid tells which of those that had it is meant."""
+    """What an object is called: its API ``group`` (empty for those of the core), ``kind``, ``namespace`` and ``name``.
+    A name is used again; its uid tells which of those that had it is meant."""
 
-    group: str  # API group, empty for those of the core
+    group: str
     kind: str
     namespace: str
     name: str

@@ -22,9 +22,12 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """One thing in the way on some nodes: ``resource`` short, ``taint``, ``selector``, ``affinity``, ``outside`` the
-    topology, ``port``, ``spread``, ``rank``. ``name`` is the resource, taint key, label, level ... ``nodes`` is 0 for a
-    rule between pods that closes no single node."""
+    """One thing in the way on some nodes.
+
+    ``kind``: ``resource`` short, ``taint``, ``selector``, ``affinity``, ``outside`` the topology, ``port``, ``spread``,
+    ``rank``. ``name`` is the resource, taint key, label, level ... ``nodes`` is 0 for a rule between pods that closes
+    no single node.
+    """
 
     kind: str
     name: str
@@ -58,8 +61,11 @@ class Closed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClosedQueue:
-    """A queue that lets a request in at no price. ``known``: the queues that would do instead, or none; of NO_FLAVOR
-    the flavors of which one would do if it were there."""
+    """A queue that lets a request in at no price: its ``name``, and ``why``.
+
+    ``known``: the queues that would do instead, or none; of NO_FLAVOR the flavors of which one would do if it were
+    there.
+    """
 
     name: str
     why: Closed
@@ -70,8 +76,9 @@ class ClosedQueue:
 class FullQuota:
     """A quota that does not hold what is asked for beside what is used of it. Amounts are nano-units.
 
-    ``queue``: the queue of the request, or one above it. ``flavor`` None: on any node. ``asked``: the least that is
-    needed to start. ``held_by``: ids of the gangs that use most, the first the most; not all of them.
+    ``queue``: the queue of the request, or one above it. ``flavor`` None: on any node. ``asked``: the least of the
+    ``resource`` that is needed to start. ``used`` of the ``limit`` is taken. ``held_by``: ids of the gangs that use
+    most, the first the most; not all of them.
     """
 
     queue: str
@@ -95,6 +102,8 @@ PODS_GONE = "PodsGone"  # of what may help: others leave
 class Reason:
     """One dominant reason with its evidence.
 
+    ``type``: the word for it, one of docs/reasons.md. ``level``: what must hold it, ``cluster`` where none was asked.
+    ``needed``: so many pods. ``nearest``: the domains that come closest; ``best`` is the first of them.
     ``group``: the group that finds no home (the root's name when it is all of them together).
     ``together``: each part fits by itself and they do not fit at once; ``parts`` says where each would.
     ``wider``: the best domain of the narrowest wider level that counts enough room; ``wider_level`` is its level.
@@ -104,18 +113,20 @@ class Reason:
     ``ahead``: the id of the gang that had to start first when this one was looked at (BehindOthers).
     ``beside``: the domain it must be in because the rest of its gang runs there; ``nearest`` is that one alone then,
     and ``nodes_seen`` counts its nodes.
+    ``pods_seen``: pods of the group that exist, where too few do. ``waiting``: what others that exist wait for first, a
+    sentence each; the first few of them. ``free_elsewhere``: pods that would fit in the whole cluster, level ignored.
     """
 
     type: Why
     group: str
-    level: str  # name of the level that must hold it; "cluster" when none was asked
+    level: str
     needed: int
     nearest: tuple[DomainEvidence, ...] = ()
     together: bool = False
     nodes_seen: int = 0
-    pods_seen: int = 0  # pods of the group that exist, where too few do
-    waiting: tuple[str, ...] = ()  # what others that exist wait for first, a sentence each; the first few of them
-    free_elsewhere: int = 0  # pods that would fit in the whole cluster, level ignored
+    pods_seen: int = 0
+    waiting: tuple[str, ...] = ()
+    free_elsewhere: int = 0
     parts: tuple["Reason", ...] = ()
     wider: DomainEvidence | None = None
     wider_level: str = ""
@@ -132,12 +143,13 @@ class Reason:
 
     @property
     def best(self) -> DomainEvidence | None:
+        """The domain that comes closest; None where none was looked at."""
         return self.nearest[0] if self.nearest else None
 
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """A change that was decided again and starts the gang now."""
+    """A ``change`` that was decided again and starts the gang now; only such that are ``verified`` are offered."""
 
     change: str
     verified: bool = True

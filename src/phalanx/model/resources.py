@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -84,6 +85,13 @@ def show(name: str, nano: int) -> str:
     if nano % 10**3 == 0:
         return f"{nano // 10**3}u"
     return f"{nano}n"
+
+
+def plain(nano: int) -> Decimal:
+    """The amount in plain units (cores, bytes, devices), exact whatever the context: ``1500000000`` -> ``1.5``."""
+    whole, rest = divmod(abs(nano), NANO)
+    sign = "-" if nano < 0 else ""
+    return Decimal(f"{sign}{whole}.{rest:09}".rstrip("0").removesuffix("."))
 
 
 @dataclass(frozen=True, slots=True)

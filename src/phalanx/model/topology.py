@@ -92,7 +92,7 @@ def _own_name(label: str, taken: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MissingLabel:
-    """A node that is outside a topology, and the first label it lacks."""
+    """A ``node`` that is outside a topology, and the first ``label`` it lacks."""
 
     node: str
     label: str

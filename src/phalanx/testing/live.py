@@ -11,8 +11,10 @@ Nothing is carried out: a test says in the next step what came of it, by the obj
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from phalanx import arguments
+from phalanx.arguments import Doc
 from phalanx.decider import Change, Decider
 from phalanx.dialects.following import Follower
 from phalanx.engine import views
@@ -25,9 +27,12 @@ from phalanx.model import effects as wanted
 from phalanx.model.events import Answer, BindAnswered
 from phalanx.model.objects import ObjectKey
 from phalanx.model.pods import PodKey
+from phalanx.model.problems import shown
 
-Object = Mapping[Any, Any]
+Gone = tuple[str, str, str, str]  # API group, kind, namespace, name
 Answered = tuple[str, str, str, str, str]  # namespace, name and uid of a pod, node, and one of ANSWERS
+
+Row = TypeVar("Row")
 
 ANSWERS = {
     "bound": Answer.BOUND,
@@ -42,8 +47,10 @@ ANSWERS = {
 class Effect:
     """One intended change. Fields that mean nothing for its kind are empty.
 
-    ``kind``: Bind, Ungate, Evict, Suspend, Resume, Prepare, Report or Notice. ``cause``: why (Evict, Suspend), what
-    happened (Report), what it is about (Notice). ``effect``: the value inside, with everything else.
+    ``kind``: Bind, Ungate, Evict, Suspend, Resume, Prepare, Report or Notice. ``namespace``, ``name`` and ``uid``: of
+    the pod, or of what makes the pods (Suspend, Resume, Prepare). ``node``: where the pod goes (Bind, Ungate).
+    ``gang``: its id. ``cause``: why (Evict, Suspend), what happened (Report), what it is about (Notice).
+    ``effect``: the value inside, with everything else.
     """
 
     kind: str
@@ -57,19 +64,25 @@ class Effect:
 
 
 class LiveScheduler:
-    """``configuration``: as for ``phalanx run``: a Configuration, or the text of its YAML file; None: the defaults."""
+    """What ``phalanx run`` thinks with, without a server and without a clock.
+
+    ``configuration``: as for ``phalanx run``: a Configuration, or the text of its YAML file; None: the defaults.
+    """
 
     def __init__(self, configuration: Configuration | str | None = None) -> None:
         if isinstance(configuration, str):
             configuration = configurations.load(configuration)
+        if configuration is not None and not isinstance(configuration, Configuration):
+            allowed = "a Configuration, the text of its YAML file, or None"
+            raise TypeError(f"configuration: {arguments.described(configuration)} is not {allowed}")
         used = Configuration() if configuration is None else configuration
         engine = Engine(used.policy(), used.settings())
         self._decider = Decider(Follower(used.marks()), engine, lambda: 0.0)
 
     def step(
         self,
-        seen: Iterable[Object] = (),
-        gone: Iterable[tuple[str, str, str, str]] = (),
+        seen: Iterable[Doc] = (),
+        gone: Iterable[Gone] = (),
         answers: Iterable[Answered] = (),
         now: float = 1000.0,
         jitter: float = 0.0,
@@ -80,12 +93,15 @@ class LiveScheduler:
         ``answers``: what became of binds: "bound", "conflict" (it is elsewhere, or gone), "refused" or "unknown".
         ``jitter``: 0 to 1, spreads retries. ``unheard``: so many seconds since the last step do not count, for nothing
         could be heard of pods or nodes. A step that comes long after ``next_at`` says that by itself.
+
+        TypeError or ValueError, and nothing is heard, where one of them is not what is said here.
         """
-        deleted = [
-            (ObjectKey(group, kind, namespace or "default", name), None) for group, kind, namespace, name in gone
-        ]
-        found = [(_key(one), _as_it_is(one)) for one in seen]
-        heard = [_answered(one) for one in answers]
+        deleted = [(_gone(one, f"gone[{i}]"), None) for i, one in enumerate(_row(gone, "gone"))]
+        found = [_seen(one, f"seen[{i}]") for i, one in enumerate(arguments.documents(seen, "seen"))]
+        heard = [_answered(one, f"answers[{i}]") for i, one in enumerate(_row(answers, "answers"))]
+        arguments.number(now, "now")
+        arguments.number(jitter, "jitter", 0, 1)
+        arguments.number(unheard, "unheard", 0)
         outcome = self._decider.step([*deleted, *found], heard, now, jitter, unheard=unheard)
         return tuple(_effect(one) for one in outcome.effects)
 
@@ -100,8 +116,32 @@ class LiveScheduler:
         return [_told(view) for _, view in sorted(views.of_all(book, book.gangs).items())]
 
 
-def _as_it_is(value: Object) -> Change:
-    return lambda: value
+def _row(given: Iterable[Row], name: str) -> Iterable[Row]:
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise TypeError(f"{name}: {arguments.described(given)} is no list of tuples")
+    return given
+
+
+def _texts(given: tuple[str, ...], name: str, means: str) -> tuple[str, ...]:
+    """A tuple of as many texts as it means."""
+    if not isinstance(given, (tuple, list)) or not all(isinstance(part, str) for part in given):
+        raise TypeError(f"{name}: {arguments.described(given)} is not a tuple of texts: {means}")
+    if len(given) != means.count(",") + 1:
+        raise ValueError(f"{name}: {tuple(map(shown, given))} has {len(given)} parts; they are {means}")
+    return tuple(given)
+
+
+def _gone(given: Gone, name: str) -> ObjectKey:
+    group, kind, namespace, called = _texts(given, name, "API group, kind, namespace, name")
+    return ObjectKey(group, kind, namespace or "default", called)
+
+
+def _seen(value: Doc | None, name: str) -> tuple[ObjectKey, Change]:
+    if not isinstance(value, Mapping):
+        allowed = "an object as a server has it: a mapping with apiVersion, kind and metadata"
+        raise TypeError(f"{name}: {arguments.described(value)} is not {allowed}")
+    own = arguments.copied(value)  # it is looked at again later, and the test may have changed its own by then
+    return _key(own), lambda: own
 
 
 def _told(view: views.View) -> dict[str, Any]:
@@ -116,7 +156,7 @@ def _told(view: views.View) -> dict[str, Any]:
     }
 
 
-def _key(value: Object) -> ObjectKey:
+def _key(value: Doc) -> ObjectKey:
     """The key of an object as servers tell it; empty texts where it does not say."""
     metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
@@ -128,11 +168,11 @@ def _key(value: Object) -> ObjectKey:
     return ObjectKey(group if slash else "", kind, namespace or "default", name)
 
 
-def _answered(answer: Answered) -> BindAnswered:
-    namespace, name, uid, node, word = answer
+def _answered(answer: Answered, name: str) -> BindAnswered:
+    namespace, pod, uid, node, word = _texts(answer, name, "namespace, name, uid, node, answer")
     if word not in ANSWERS:
-        raise ValueError(f"answers: {word!r} is not one of {', '.join(ANSWERS)}")
-    return BindAnswered(PodKey(namespace, name, uid), node, ANSWERS[word])
+        raise ValueError(f"{name}: {shown(word)!r} is not one of {', '.join(ANSWERS)}")
+    return BindAnswered(PodKey(namespace, pod, uid), node, ANSWERS[word])
 
 
 def _effect(effect: wanted.Effect) -> Effect:

@@ -37,7 +37,7 @@ class Follower:
         """One that follows the same, and has heard of nothing yet."""
         return Follower(self._marks, self._unread)
 
-    def seen(self, value: Mapping[object, object]) -> None:
+    def seen(self, value: Mapping[str, object]) -> None:
         """An object exists, as it is now."""
         found, _ = documents.sort([value])
         for doc in found:

@@ -112,7 +112,7 @@ def _carries(value: object, marks: Marks) -> bool:
     return any(key in marks.queues or (str(key).startswith(_PREFIX) and key not in WRITTEN) for key in keys)
 
 
-def unpinned(value: Mapping[object, object]) -> Mapping[object, object]:
+def unpinned(value: Mapping[str, object]) -> Mapping[str, object]:
     """A pod as it was before we pinned it: its shape must not depend on where it was put."""
     annotations, spec = Field.of(value).at("metadata", "annotations"), value.get("spec")
     if not isinstance(spec, dict):
@@ -127,7 +127,7 @@ def unpinned(value: Mapping[object, object]) -> Mapping[object, object]:
     return {**value, "spec": {**spec, **before}} if before else value
 
 
-def unplaced(value: Mapping[object, object]) -> Mapping[object, object]:
+def unplaced(value: Mapping[str, object]) -> Mapping[str, object]:
     """A pod as it was before it had a node: what it asks for does not depend on when it was first seen."""
     free = unpinned(value)
     spec = free.get("spec")

@@ -540,7 +540,7 @@ def _static_of_pod(doc: Document) -> object:
     return hash(msgspec.json.encode([*said, kept, rest, ours.gates_of_others(Field.of(doc.value))]))
 
 
-def _mapping(value: object) -> Mapping[object, object]:
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 

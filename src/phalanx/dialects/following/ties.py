@@ -38,7 +38,7 @@ def _linked(doc: Document, at: Field) -> Iterator[ObjectKey]:
             yield target(link, doc.namespace)
 
 
-def templates(value: Mapping[object, object]) -> list[Field]:
+def templates(value: Mapping[str, object]) -> list[Field]:
     """The pod templates inside an object of any kind, as far as they are looked for."""
     found: list[Field] = []
     layer: list[object] = [value.get("spec")]

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct, field
 from phalanx.dialects import wishes
 from phalanx.dialects.following import Marks
 from phalanx.engine.settings import Settings
-from phalanx.model.policy import Policy
+from phalanx.model.policy import BUDGET_MAX, Policy
 from phalanx.model.rules import Rules
 
 API_VERSION: Final = "phalanx.dev/v1alpha1"
@@ -68,7 +68,7 @@ class Placing(Part, frozen=True):
         Literal["compact", "reuse"], says("Inside the domain: the fewest nodes, or partly used ones first.")
     ] = _POLICY.nodes  # type: ignore[assignment]
     budget: Annotated[
-        Annotated[int, Meta(ge=1_000, le=10**12)],
+        Annotated[int, Meta(ge=1_000, le=BUDGET_MAX)],
         says("Units of work for one decision; beyond it the answer is Undecided. Counted, not timed."),
     ] = _POLICY.budget
 
