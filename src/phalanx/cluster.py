@@ -189,6 +189,9 @@ class Decision:
     def __str__(self) -> str:
         return self.message
 
+    def __repr__(self) -> str:
+        return f"<Decision {self.id}: {self.message}>"
+
     @property
     def _named(self) -> Request | Invalid:
         return self.decided if isinstance(self.decided, Invalid) else self.decided.request
@@ -254,6 +257,11 @@ class Cluster:
             example = "phalanx.Policy(candidates='spread')"
             raise TypeError(f"policy: {arguments.described(given)} is no Policy; one is made by {example}")
         self._policy = given
+
+    def __repr__(self) -> str:
+        now = self.snapshot
+        held = {"nodes": now.nodes, "topologies": now.topologies, "pods": now.pods, "problems": self.problems}
+        return f"<Cluster, {', '.join(f'{name}: {len(found)}' for name, found in held.items())}>"
 
     @property
     def snapshot(self) -> Snapshot:

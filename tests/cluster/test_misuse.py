@@ -326,3 +326,12 @@ def test_a_node_on_which_more_runs_than_it_has_is_below_nothing() -> None:
         [docs.node("full", gpus=8), docs.running("a", "full", 8), docs.running("b", "full", 4)]
     )
     assert cluster.free(docs.GPU) == {"full": (Decimal(-4), Decimal(8))}
+
+
+def test_what_is_looked_at_at_a_prompt_fits_a_line() -> None:
+    cluster = phalanx.Cluster.from_manifests([*docs.cluster(), {"kind": "Node"}])
+    decisions = cluster.place([docs.gang("llm"), docs.job(topology_required="rak")])
+    cluster.commit(decisions)
+    assert repr(cluster) == "<Cluster, nodes: 8, topologies: 1, pods: 2, problems: 1>"
+    assert repr(decisions[0]) == "<Decision serving/llm: placed: 2 pods on 2 nodes in rack b1/r1>"
+    assert repr(decisions[1]).startswith("<Decision default/train: invalid: metadata.annotations[")
