@@ -306,7 +306,8 @@ class Cluster:
         """
         if on_decision is not None and not callable(on_decision):
             raise TypeError(f"on_decision: {arguments.described(on_decision)} cannot be called")
-        read = reading.read_workloads(arguments.documents(docs), self._read.surroundings, self.snapshot)
+        docs = arguments.documents(docs)
+        read = reading.read_workloads(docs, self._read.surroundings, self.snapshot)
         decisions = Decisions(Decision(_unrecognised(problem)) for problem in read.problems)
         decisions.warnings = _remarks(read)
         held: list[str] = []
