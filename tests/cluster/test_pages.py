@@ -62,14 +62,14 @@ def test_a_planner_counts_how_many_more_gangs_fit_in_about_ten_lines() -> None:
 def test_the_readme_places_its_own_job_on_nodes_like_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    topology, job, node = (yaml.safe_load(block) for block in blocks(README, "yaml"))
+    topology, job, node, *_ = (yaml.safe_load(block) for block in blocks(README, "yaml"))
     nodes = [copy.deepcopy(node) for _ in range(4)]
     for number, one in enumerate(nodes, 1):
         one["metadata"]["name"] = one["metadata"]["labels"]["kubernetes.io/hostname"] = f"node-{number}"
     (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all([topology, *nodes]))
     (tmp_path / "train.yaml").write_text(yaml.safe_dump(job))
     monkeypatch.chdir(tmp_path)
-    (block,) = blocks(README, "python")
+    block, *_ = blocks(README, "python")
     known: dict[str, Any] = {}
     run(block, known)
     assert capsys.readouterr().out.startswith("train Placed\n{'main': {'node-1': 2,")
