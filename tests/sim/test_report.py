@@ -3,12 +3,18 @@
 import html.parser
 import itertools
 import json
+import re
+import shutil
+import subprocess
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
 
 from phalanx.model import sketch
-from phalanx.sim import page, report, worlds
+from phalanx.sim import generate, page, plots, report, spelling, worlds
 from phalanx.sim.journal import SAMPLES_MAX, Journal
 from phalanx.sim.room import Room
 from phalanx.sim.simulate import room, simulate
@@ -218,7 +224,8 @@ def test_the_page_is_whole_and_loads_nothing() -> None:
     tags.feed(text)
     assert tags.open == [] and tags.links == [] and "http" not in text and "@import" not in text and "url(" not in text
     assert tags.count["title"] == 1 + text.count('role="img"')  # of the page, and of every plot
-    assert tags.count["table"] == 1 + text.count('role="img"')  # the summary, and one beside every plot
+    assert tags.count["table"] == 1 + tags.count["figure"]  # the summary, and one beside every plot
+    assert tags.count["figure"] == text.count('role="img"') + text.count('class="empty"')
     assert "nan" not in text and "inf" not in text.replace("info", "")
 
 
@@ -234,3 +241,87 @@ def test_a_report_without_timing_makes_a_page_too() -> None:
 
 def test_the_page_of_nothing_but_a_gang_that_never_starts() -> None:
     assert "0 of 1" in page.page(full_report("0,10,99,8,,,huge"))
+
+
+def empty(*rows: str) -> list[str]:
+    """What stands in a page instead of plots."""
+    return re.findall(r'class="empty">(.*?)</p>', page.page(full_report(*rows)))
+
+
+def test_an_empty_chart_says_why_it_is_empty() -> None:
+    nobody = "No gang waited: there was room for each when it came. At most 25.0% of the GPUs were in use."
+    shared = "All pods of a gang shared a node."
+    still = "No gang was waiting. That is so at each of the 3 moments looked at."
+    unused = "Whatever was free lay in domains of which nothing was used"
+    torn = [f"{unused} ({level}). That is so at each of the 3 moments looked at." for level in ("rack", "host")]
+    assert empty("0,90,2,8,,,a") == [nobody, nobody, nobody, still, *torn]
+    assert empty("0,90,2,4,,,a")[3] == shared
+    assert empty("0,90,1,4,,,a")[3] == "No gang of several pods started."
+    late = empty("0,90,8,8,,,all", "1,1,1,8,,,late", *(f"{at},1,1,8,,,x{at}" for at in range(200, 230)))
+    assert late[0] == "At most one gang in twenty waited in each class, so p50 and p95 are 0; the longest 89 s."
+
+
+def test_what_stands_in_one_row_is_told_in_one_unit() -> None:
+    assert spelling.alike([0, 1, 540, 7300]) == ["0 h", "<0.1 h", "0.1 h", "2.0 h"]
+    assert spelling.alike([0, 0.2, 42, 119]) == ["0 s", "<1 s", "42 s", "119 s"]
+    assert spelling.alike([]) == []
+    crowd = [f"{at},4000,8,8,,,{at}" for at in range(3)]
+    rows = re.findall(r"<tr><th scope=.row.>(.*?)</th>(.*?)</tr>", page.page(full_report(*crowd)))
+    for name, cells in rows:
+        units = set(re.findall(r">[<&lt;\d.,]+ (s|min|h|d)<", cells))
+        assert len(units) <= 1, (name, cells)
+    assert any("2.2 h" in cells for _, cells in rows)
+
+
+@pytest.mark.parametrize(
+    ("largest", "expected"),
+    [
+        (1.0, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (0.7, [0, 0.2, 0.4, 0.6, 0.8]),
+        (4.32, [0, 1, 2, 3, 4, 5]),
+        (47.0, [0, 10, 20, 30, 40, 50]),
+        (128.0, [0, 50, 100, 150]),
+        (0.0031, [0, 0.001, 0.002, 0.003, 0.004]),
+    ],
+)
+def test_ticks_are_round(largest: float, expected: list[float]) -> None:
+    assert plots.ticks(largest) == pytest.approx(expected)
+
+
+@drawn(st.floats(1e-6, 1e9), st.sampled_from([0.0, 1.0]))
+def test_ticks_are_few_and_reach_from_0_to_the_largest_value(largest: float, least: float) -> None:
+    found = plots.ticks(largest, least)
+    assert found[0] == 0 and found[-1] >= largest * (1 - 1e-6) and 2 <= len(found) <= plots.STEPS + 1
+    step = found[1]
+    assert step >= least and f"{step:.0e}"[0] in "125" and step == pytest.approx(float(f"{step:.0e}"))
+
+
+def test_gangs_are_counted_in_whole_numbers() -> None:
+    assert plots.ticks(2, 1.0) == [0, 1, 2]
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
+def test_nothing_of_a_report_is_wider_than_a_telephone(tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    site = worlds.drawn("2x4x4")
+    given = generate.submissions(None, 0, Asking(site))
+    setting = report.Setting("a-file-with-a-long-name/" * 4, "t", 0, given, room(site))
+    (tmp_path / "r.html").write_text(
+        page.page(report.document(setting, simulate(site, given, ["pack", "spread", "balance"])))
+    )
+    (tmp_path / "frame.html").write_text(
+        '<iframe id="f" src="r.html" width="375" height="900" style="border:0"></iframe><script>onload = () => {'
+        "document.title = [...f.contentDocument.querySelectorAll('details')].map((one) => one.open = true) && "
+        "f.contentDocument.documentElement.scrollWidth + ' of ' + f.contentDocument.documentElement.clientWidth"
+        "}</script>"
+    )
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"]
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    found = subprocess.run(
+        [CHROMIUM, *options, profile, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, check=True
+    )
+    wide = re.search(r"<title>(\d+) of (\d+)</title>", found.stdout)
+    assert wide is not None and int(wide[1]) <= int(wide[2]) <= 375, found.stdout[:400]

@@ -8,13 +8,14 @@ import pytest
 from phalanx.cli import main
 from phalanx.model.effects import Bind, Effect, Evict
 from phalanx.model.resources import NANO
-from phalanx.sim import generate, worlds
+from phalanx.sim import generate, report, worlds
 from phalanx.sim.drive import drive
 from phalanx.sim.journal import Journal
 from phalanx.sim.simulate import Engine, room, simulate, sooner
 from phalanx.sim.traces import own
 from phalanx.sim.traces.asking import GPU, Asking
 
+README = Path(__file__).parents[2] / "README.md"
 Captured = pytest.CaptureFixture[str]
 
 
@@ -133,6 +134,48 @@ def test_one_line_for_each_policy_and_two_reports(trace: Path, tmp_path: Path, c
     assert as_page.read_text().startswith("<!DOCTYPE html>")
 
 
+def test_the_example_of_the_readme_shows_a_full_cluster_waiting_and_policies_that_differ(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    line = next(line for line in README.read_text().splitlines() if " simulate --cluster" in line)
+    _, tokens = line.split("phalanx simulate ")
+    path = tmp_path / "report.html"
+    assert phalanx(*tokens.replace("report.html", str(path)).split(), "-o", tmp_path / "r.json") == 0
+    runs = json.loads((tmp_path / "r.json").read_text())["runs"]
+    assert len(runs) == 2
+    for run in runs:
+        assert 0.8 <= run["utilisation"]["whileArriving"] <= 0.9
+        assert run["waiting"]["all"]["p95"] > 60 and run["waiting"]["all"]["longest"] > 600
+        assert all(level["mean"] > 0.05 for level in run["fragmentation"])
+    pack, spread = runs
+    assert pack["waiting"]["all"]["p95"] != spread["waiting"]["all"]["p95"]
+    assert pack["preferred"]["reached"] != spread["preferred"]["reached"]
+    assert "No gang waited" not in path.read_text()
+
+
+@pytest.mark.parametrize(("shape", "seeds"), [("2x4x4", 4), ("2x4x16", 2)])
+def test_generated_load_fills_a_cluster_to_about_85_percent(shape: str, seeds: int) -> None:
+    site = worlds.drawn(shape)
+    used = []
+    for seed in range(seeds):
+        ((_, journal),) = simulate(site, generate.submissions(None, seed, Asking(site)), ["pack"], seed)
+        used.append(report.run(journal)["utilisation"]["whileArriving"])
+    assert sum(used) / len(used) == pytest.approx(0.85, abs=0.06), used
+
+
+def test_a_load_of_half_leaves_half_free(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "r.json"
+    assert phalanx("--cluster", "2x4x16", "--load", 0.5, "-o", path) == 0
+    assert json.loads(path.read_text())["runs"][0]["utilisation"]["whileArriving"] == pytest.approx(0.5, abs=0.06)
+
+
+def test_of_gangs_that_all_come_at_once_the_mean_use_is_told(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "r.json"
+    assert phalanx("--cluster", "2x4x16", "--limit", 5, "-o", path) == 0
+    used = json.loads(path.read_text())["runs"][0]["utilisation"]
+    assert used["whileArriving"] == used["mean"] > 0
+
+
 def test_two_runs_write_the_same_bytes(tmp_path: Path, capsys: Captured) -> None:
     paths = [tmp_path / "a.json", tmp_path / "b.json"]
     for path in paths:
@@ -212,6 +255,9 @@ def test_a_cluster_without_gpus_needs_a_trace(tmp_path: Path, capsys: Captured) 
         (("--cluster", "2x2", "-o", "no/such/folder/r.json"), 1, "no such folder"),
         (("--cluster", "2x2", "--faster", "0"), 2, "a factor is larger than 0"),
         (("--cluster", "2x2", "--limit", "0"), 2, "at least one gang is needed"),
+        (("--cluster", "2x2", "--load", "0"), 2, "--load 0.0: a share of what is free, above 0 and up to 10"),
+        (("--cluster", "2x2", "--load", "nan"), 2, "--load nan: a share of what is free, above 0 and up to 10"),
+        (("--cluster", "2x2", "--load", "1", "--trace", "t.csv"), 2, "--load is of generated gangs"),
         (("--cluster", "2x2", "--policy", "tight"), 2, "tight"),
     ],
 )

@@ -1,6 +1,7 @@
 """Traces: one small reader per format, and clusters to run them on."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from phalanx.model.resources import NANO
 from phalanx.sim import generate, traces, worlds
 from phalanx.sim.rows import BadRow
+from phalanx.sim.simulate import room
 from phalanx.sim.submission import Submission
 from phalanx.sim.traces import muri, openb, own, philly
 from phalanx.sim.traces.asking import GPU, Asking
@@ -173,9 +175,51 @@ def test_generated_gangs_have_every_size_and_every_wish() -> None:
     }
     assert wishes == {(RACK, None), (None, RACK), (None, None)}
     assert {sum(n * g for n, g in pods(one)) for one in made} == set(generate.SIZES)
-    larger = [one.request.root for one in made if sum(n * g for n, g in pods(one)) > 32]  # than a rack
-    assert larger and all(root.required is None for root in larger)
     assert [one.at for one in made] == sorted(one.at for one in made)
+
+
+def test_a_generated_gang_that_is_larger_than_a_rack_does_not_ask_for_one() -> None:
+    made = generate.submissions(100, 1, ASKING, generate.Mix(sizes={64: 1}))  # racks have 32
+    assert all(one.request.root.required is None for one in made)
+    assert {one.request.root.preferred for one in made} == {RACK, None}
+
+
+def test_generated_gangs_have_the_sizes_that_the_named_trace_has() -> None:
+    made = generate.submissions(6000, 4, ASKING)
+    found = Counter(sum(n * g for n, g in pods(one)) for one in made)
+    for size, thousandth in generate.SIZES.items():
+        assert abs(found[size] / 6 - thousandth) < 60  # sets of ten have one size: about 600 are drawn
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_generated_work_is_as_much_as_the_load_says(seed: int) -> None:
+    made = generate.submissions(2000, seed, ASKING)
+    later = [one for one in made if one.at > 0]
+    work = sum(sum(n * g for n, g in pods(one)) * one.duration for one in later)
+    assert work / (room(SITE).total * later[-1].at) == pytest.approx(generate.LOAD, abs=0.03)  # the last round is cut
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_generated_world_is_full_from_its_first_moment(seed: int) -> None:
+    site = worlds.drawn("2x4x16")
+    at_first = [one for one in generate.submissions(None, seed, Asking(site)) if one.at == 0]
+    assert 0.85 <= sum(sum(n * g for n, g in pods(one)) for one in at_first) / room(site).total < 0.89
+
+
+def test_only_what_is_free_is_filled() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+            "status": {"allocatable": {GPU: "64", "cpu": "9", "pods": "99"}}}  # fmt: skip
+
+    def asking(used: int) -> Asking:
+        spec = {"nodeName": "n", "containers": [{"name": "c", "resources": {"requests": {GPU: str(used)}}}]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "old", "namespace": "x"}, "spec": spec}
+        return Asking(worlds.documents([node, pod]))
+
+    mix = generate.Mix(sizes={1: 1})
+    at_first = [sum(one.at == 0 for one in generate.submissions(99, 0, asking(used), mix)) for used in (0, 40)]
+    assert at_first == [55, 21]  # 85 % of 64, and of 24
+    with pytest.raises(ValueError, match="held by pods that stay"):
+        generate.submissions(5, 0, asking(64))
 
 
 # -- clusters ----------------------------------------------------------------------------------------------------

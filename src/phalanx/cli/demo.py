@@ -82,7 +82,7 @@ def _refused(cluster: Cluster, sample: str) -> None:
 
 def _simulated() -> None:
     site = worlds.drawn("2x4x4")
-    mix = generate.Mix(every=20.0, sizes={4: 2, 8: 2, 16: 3, 32: 1})
+    mix = generate.Mix(load=1.0, together=2, sizes={4: 2, 8: 2, 16: 3, 32: 1})
     given = generate.submissions(60, 1, Asking(site), mix)
     simulating.show(simulate(site, given, ["pack", "spread"]))
 

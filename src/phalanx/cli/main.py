@@ -284,6 +284,10 @@ def simulate(
         list[Literal["pack", "spread", "balance"]],
         Parameter(negative="", help="Which of several places comes first. May be repeated: one run for each."),
     ] = ["pack"],  # noqa: B006
+    load: Annotated[
+        float | None,
+        Parameter(help="Of generated gangs: the share of the free GPUs that they keep in use. Default: 0.85."),
+    ] = None,
     seed: Annotated[int, Parameter(help="Of everything that is left to chance.")] = 0,
     limit: Annotated[int | None, Parameter(help="Take only the first gangs of the trace, or generate so many.")] = None,
     faster: Annotated[float, Parameter(help="Let the gangs arrive so many times as fast.")] = 1.0,
@@ -311,7 +315,7 @@ def simulate(
     from phalanx.cli import simulating
 
     policies = tuple(dict.fromkeys(policy))
-    wish = simulating.Wish(cluster, trace, format, policies, seed, limit, faster, required_up_to, faults)
+    wish = simulating.Wish(cluster, trace, format, policies, seed, limit, faster, required_up_to, faults, load)
     return simulating.run(wish, output, timing, record)
 
 

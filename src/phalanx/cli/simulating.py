@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from phalanx.cli import files, screen
 from phalanx.cli.errors import Exit, Failed
 from phalanx.cli.placing import recording
-from phalanx.sim import generate, page, report, traces
+from phalanx.sim import generate, page, report, spelling, traces
 from phalanx.sim.breakage import NONE
 from phalanx.sim.journal import Journal
 from phalanx.sim.rows import BadRow
@@ -19,13 +19,13 @@ from phalanx.sim.submission import Submission
 from phalanx.sim.traces.asking import Asking
 from phalanx.sim.worlds import Site, documents, drawn, nodes
 
-GENERATED = 200  # gangs where neither a trace nor a limit is given
 OUTPUTS = (".html", ".json")
+LOAD_MAX = 10  # ten times as much as there is room for
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be simulated. ``trace`` None: a generated one. ``format`` None: told by the columns."""
+    """What is to be simulated. ``trace`` None: a generated one, of ``load``. ``format`` None: told by the columns."""
 
     cluster: str
     trace: str | None = None
@@ -36,6 +36,7 @@ class Wish:
     faster: float = 1.0
     required_up_to: int = 32
     faults: str = NONE
+    load: float | None = None
 
 
 def run(wish: Wish, outputs: Sequence[str], timing: bool, record: str | None = None) -> int:
@@ -56,18 +57,20 @@ def run(wish: Wish, outputs: Sequence[str], timing: bool, record: str | None = N
 
 
 def show(runs: Sequence[tuple[str, Journal]]) -> None:
-    """One line for each policy."""
+    """One line for each policy, with a figure of all of them in one unit, so that lines can be compared."""
     wide = max(len(policy) for policy, _ in runs)
-    for policy, journal in runs:
-        screen.out().print(screen.styled(f"{policy:{wide}}  {_line(report.run(journal))}"))
+    found = [report.run(journal) for _, journal in runs]
+    median, high = (spelling.alike([run["waiting"]["all"][figure] for run in found]) for figure in ("p50", "p95"))
+    for number, (policy, _) in enumerate(runs):
+        screen.out().print(screen.styled(f"{policy:{wide}}  {_line(found[number], median[number], high[number])}"))
 
 
-def _line(run: report.Document) -> str:
-    gangs, waited, preferred = run["gangs"], run["waiting"]["all"], run["preferred"]
+def _line(run: report.Document, median: str, high: str) -> str:
+    gangs, preferred = run["gangs"], run["preferred"]
     nearness = f", preferred {preferred['reached']}/{preferred['groups']}" if preferred["groups"] else ""
     return (
-        f"{gangs['done']:,}/{gangs['submitted']:,} done, waited p50 {page.spell(waited['p50'])} "
-        f"p95 {page.spell(waited['p95'])}, {run['utilisation']['whileArriving']:.0%} used{nearness}{_restarted(run)}"
+        f"{gangs['done']:,}/{gangs['submitted']:,} done, waited p50 {median} p95 {high}, "
+        f"{run['utilisation']['whileArriving']:.0%} used{nearness}{_restarted(run)}"
     )
 
 
@@ -91,6 +94,10 @@ def _check(wish: Wish, outputs: Sequence[str]) -> None:
         raise Failed(f"--faster {wish.faster}: a factor is larger than 0", code=Exit.USAGE)
     if wish.limit is not None and wish.limit < 1:
         raise Failed(f"--limit {wish.limit}: at least one gang is needed", code=Exit.USAGE)
+    if wish.load is not None and wish.trace is not None:
+        raise Failed("--load is of generated gangs; those of a --trace come --faster", code=Exit.USAGE)
+    if wish.load is not None and not 0 < wish.load <= LOAD_MAX:
+        raise Failed(f"--load {wish.load}: a share of what is free, above 0 and up to {LOAD_MAX}", code=Exit.USAGE)
 
 
 def _site(cluster: str) -> Site:
@@ -122,8 +129,9 @@ def _given(wish: Wish, site: Site) -> list[Submission]:
 
 
 def _made(wish: Wish, asking: Asking) -> list[Submission]:
+    mix = generate.Mix() if wish.load is None else generate.Mix(load=wish.load)
     try:
-        return generate.submissions(wish.limit or GENERATED, wish.seed, asking)
+        return generate.submissions(wish.limit, wish.seed, asking, mix)
     except ValueError as error:
         raise Failed(f"{error}; give a --trace") from None
 

@@ -2,11 +2,13 @@
 elsewhere. Made from the JSON document alone, so that a page can be made of a report that was kept."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 
 from phalanx.sim import plots
 from phalanx.sim.plots import Axes, Bars, Line
-from phalanx.sim.report import HOUR, Document
+from phalanx.sim.report import Document
+from phalanx.sim.spelling import alike, length, percent, unit
 
 FIGURES = ("p50", "p95")
 NOBODY: Document = {"mean": 0.0}
@@ -23,6 +25,7 @@ section { margin: 2rem 0; }
 .beside > figure { flex: 1 1 30rem; margin: 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding-bottom: .3rem; }
+h1, h2, p, tbody th { overflow-wrap: anywhere; }
 th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); }
 th:first-child { text-align: left; }
 svg { width: 100%; height: auto; }
@@ -34,6 +37,16 @@ rect.pale { opacity: .35; }
 path { stroke-width: 2; }
 .s0 { stroke: var(--c0); } .s1 { stroke: var(--c1); } .s2 { stroke: var(--c2); } .s3 { stroke: var(--c3); } .s4 { stroke: var(--c4); }
 .f0 { fill: var(--c0); } .f1 { fill: var(--c1); } .f2 { fill: var(--c2); } .f3 { fill: var(--c3); } .f4 { fill: var(--c4); }
+@media (max-width: 40rem) {
+  body { margin: 1rem auto; padding: 0 .75rem; }
+  h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; }
+  .beside > figure { flex-basis: 100%; min-width: 0; }
+  .beside > table, .beside > details { max-width: 100%; }
+  table { font-size: .75rem; }
+  th, td { padding: .15rem .25rem; }
+  svg text { font-size: 18px; }
+  svg text.upright { font-size: 13px; }
+}
 """  # noqa: E501
 
 Runs = Sequence[Document]
@@ -46,12 +59,12 @@ def page(report: Document) -> str:
     parts = [
         f"<header><h1>{escape(title)}</h1>{_facts(report)}</header>",
         _summary(report),
-        _waiting(runs, "byPods", "Waiting time by size of the gang", "pods of the gang"),
-        _waiting(runs, "byUnits", f"Waiting time by {escape(_unit(report))}", f"{_unit(report)} of the gang"),
-        _waiting(runs, "byTopology", "Waiting time by what was asked of the topology", "topology request"),
+        _waiting(report, "byPods", "Waiting time by size of the gang", "pods of the gang"),
+        _waiting(report, "byUnits", f"Waiting time by {_unit(report)}", f"{_unit(report)} of the gang"),
+        _waiting(report, "byTopology", "Waiting time by what was asked of the topology", "topology request"),
         _apart(runs),
-        _over_time(runs, "utilisation", "Utilisation over time", f"share of {_unit(report)}", 1.0),
-        _over_time(runs, "waiting", "Gangs waiting over time", "gangs", None),
+        _utilisation(runs, _unit(report)),
+        _waiting_over_time(runs),
         *(_fragmentation(runs, level["name"]) for level in report["cluster"]["levels"]),
     ]
     return (
@@ -72,7 +85,7 @@ def _facts(report: Document) -> str:
     cluster, trace = report["cluster"], report["trace"]
     levels = ", ".join(f"{level['domains']} x {level['name']}" for level in cluster["levels"])
     return (
-        f"<p>{trace['gangs']:,} gangs over {spell(trace['lastArrival'])}; {cluster['nodes']:,} nodes, "
+        f"<p>{trace['gangs']:,} gangs over {length(trace['lastArrival'])}; {cluster['nodes']:,} nodes, "
         f"{cluster['units']:,} {escape(_unit(report))}; {escape(levels)}.</p>"
         f"<p>Faults: {escape(report['faults'])}; seed {report['seed']}. "
         f"Phalanx {escape(report['version'])}, schema {escape(report['schema'])}.</p>"
@@ -87,18 +100,18 @@ def _summary(report: Document) -> str:
     rows = [
         ("gangs done", [f"{run['gangs']['done']:,} of {run['gangs']['submitted']:,}" for run in runs]),
         ("gangs that never started", [f"{run['gangs']['neverStarted']:,}" for run in runs]),
-        ("waiting time p50", [spell(run["waiting"]["all"]["p50"]) for run in runs]),
-        ("waiting time p95", [spell(run["waiting"]["all"]["p95"]) for run in runs]),
-        ("longest waiting time", [spell(run["waiting"]["all"]["longest"]) for run in runs]),
-        ("utilisation, mean", [_percent(run["utilisation"]["mean"]) for run in runs]),
-        ("utilisation while gangs arrive", [_percent(run["utilisation"]["whileArriving"]) for run in runs]),
-        ("utilisation, peak", [_percent(run["utilisation"]["peak"]) for run in runs]),
+        ("waiting time p50", alike([run["waiting"]["all"]["p50"] for run in runs])),
+        ("waiting time p95", alike([run["waiting"]["all"]["p95"] for run in runs])),
+        ("longest waiting time", alike([run["waiting"]["all"]["longest"] for run in runs])),
+        ("utilisation, mean", [percent(run["utilisation"]["mean"]) for run in runs]),
+        ("utilisation while gangs arrive", [percent(run["utilisation"]["whileArriving"]) for run in runs]),
+        ("utilisation, peak", [percent(run["utilisation"]["peak"]) for run in runs]),
         ("preferred level reached", [_reached(run["preferred"]) for run in runs]),
         ("levels between two pods of a gang, mean", [f"{run['apart']['mean']:.2f}" for run in runs]),
         (f"lost {_unit(report)[:-1] if _unit(report) == 'GPUs' else _unit(report)} hours",
          [f"{run['lostHours']:,.1f}" for run in runs]),
         ("restarts", [f"{run['restarts']:,}" for run in runs]),
-        ("all done after", [spell(run["ended"]) for run in runs]),
+        ("all done after", alike([run["ended"] for run in runs])),
         ("decisions", [f"{run['work']['decisions']:,}" for run in runs]),
         *_timing_rows(report),
     ]  # fmt: skip
@@ -121,30 +134,47 @@ def _timing_rows(report: Document) -> list[tuple[str, list[str]]]:
 
 def _reached(preferred: Document) -> str:
     groups, reached = preferred["groups"], preferred["reached"]
-    return f"{reached:,} of {groups:,} ({_percent(reached / groups)})" if groups else "nobody asked"
+    return f"{reached:,} of {groups:,} ({percent(reached / groups)})" if groups else "nobody asked"
 
 
 # -- sections ----------------------------------------------------------------------------------------------------
 
 
-def _waiting(runs: Runs, key: str, title: str, across: str) -> str:
+def _waiting(report: Document, key: str, title: str, across: str) -> str:
+    runs: Runs = report["runs"]
     found = {(row["class"], run["policy"]): row for run in runs for row in run["waiting"][key]}
     classes = list(dict.fromkeys(name for name, _ in found))
+    size, _, plural = unit(row[figure] for row in found.values() for figure in FIGURES)
     series = [
         Bars(
             run["policy"],
-            *([_hours(found.get((name, run["policy"])), figure) for name in classes] for figure in FIGURES),
+            *([_share(found.get((name, run["policy"])), figure, size) for name in classes] for figure in FIGURES),
         )
         for run in runs
     ]
     rows = [
-        [name, run["policy"], f"{row['gangs']:,}", spell(row["p50"]), spell(row["p95"]), spell(row["longest"])]
+        [name, run["policy"], f"{row['gangs']:,}", *alike([row["p50"], row["p95"], row["longest"]])]
         for name in classes
         for run in runs
         if (row := found.get((name, run["policy"]))) is not None
     ]
-    plot = plots.bars(Axes(title, across, "hours: solid p50, pale p95"), classes, series)
+    shown = any(one.solid[place] or one.pale[place] for one in series for place in range(len(classes)))
+    axes = Axes(title, across, f"{plural}: solid p50, pale p95")
+    plot = plots.bars(axes, classes, series) if shown else _empty(_why_nobody_waited(report))
     return _section(title, plot, _table(title, ["", "policy", "gangs", "p50", "p95", "longest"], rows))
+
+
+def _why_nobody_waited(report: Document) -> str:
+    runs: Runs = report["runs"]
+    longest = max(run["waiting"]["all"]["longest"] for run in runs)
+    if longest:
+        return f"At most one gang in twenty waited in each class, so p50 and p95 are 0; the longest {length(longest)}."
+    peak = f"At most {percent(max(run['utilisation']['peak'] for run in runs))} of the {_unit(report)} were in use."
+    return f"No gang waited: there was room for each when it came. {peak}"
+
+
+def _share(row: Document | None, figure: str, size: float) -> float:
+    return 0.0 if row is None else float(row[figure]) / size
 
 
 def _apart(runs: Runs) -> str:
@@ -154,48 +184,59 @@ def _apart(runs: Runs) -> str:
     means = {
         run["policy"]: [float(found.get((name, run["policy"]), NOBODY)["mean"]) for name in classes] for run in runs
     }
-    plot = plots.bars(
-        Axes(title, "topology request", "levels between two pods"), classes,
-        [Bars(policy, values, values) for policy, values in means.items()],
-    )  # fmt: skip
+    drawn = [Bars(policy, values, values) for policy, values in means.items()]
+    if any(row["mean"] for row in found.values()):
+        plot = plots.bars(Axes(title, "topology request", "levels between two pods"), classes, drawn)
+    else:
+        plot = _empty("All pods of a gang shared a node." if found else "No gang of several pods started.")
     rows = [[name, policy, f"{row['gangs']:,}", f"{row['mean']:.2f}"] for (name, policy), row in found.items()]
     return _section(title, plot, _table(title, ["", "policy", "gangs", "levels apart, mean"], rows))
 
 
-def _hours(row: Document | None, figure: str) -> float:
-    return 0.0 if row is None else float(row[figure]) / HOUR
+def _utilisation(runs: Runs, what: str) -> str:
+    axes = Axes("Utilisation over time", "", f"share of {what}", 1.0)
+    return _timeline(runs, axes, [run["overTime"]["utilisation"] for run in runs], f"No {what} were in use.")
 
 
-def _over_time(runs: Runs, key: str, title: str, upright: str, top: float | None) -> str:
-    return _timeline(runs, title, upright, top, [run["overTime"][key] for run in runs])
+def _waiting_over_time(runs: Runs) -> str:
+    axes = Axes("Gangs waiting over time", "", "gangs", step=1.0)
+    return _timeline(runs, axes, [run["overTime"]["waiting"] for run in runs], "No gang was waiting.")
 
 
 def _fragmentation(runs: Runs, level: str) -> str:
-    title = f"Fragmentation over time: {level}"
+    axes = Axes(f"Fragmentation over time: {level}", "", "free, in partly used domains", 1.0)
     columns = [run["overTime"]["fragmentation"][level] for run in runs]
-    return _timeline(runs, title, "free, in partly used domains", 1.0, columns)
+    return _timeline(runs, axes, columns, f"Whatever was free lay in domains of which nothing was used ({level}).")
 
 
-def _timeline(runs: Runs, title: str, upright: str, top: float | None, columns: Sequence[Sequence[float]]) -> str:
+def _timeline(runs: Runs, axes: Axes, columns: Sequence[Sequence[float]], nothing: str) -> str:
+    """``nothing``: what it means where all values are 0."""
+    times = [run["overTime"]["at"] for run in runs]
+    size, _, plural = unit(at for column in times for at in column)
     drawn = [
-        Line(run["policy"], [(at / HOUR, value) for at, value in zip(run["overTime"]["at"], column, strict=True)])
-        for run, column in zip(runs, columns, strict=True)
+        Line(run["policy"], [(at / size, value) for at, value in zip(moments, column, strict=True)])
+        for run, moments, column in zip(runs, times, columns, strict=True)
     ]
-    plot = plots.lines(Axes(title, "hours", upright, top), drawn)
+    if any(value for column in columns for value in column):
+        plot = plots.lines(replace(axes, across=plural), drawn)
+    else:
+        plot = _empty(f"{nothing} That is so at each of the {max(map(len, times)):,} moments looked at.")
     rows = [
-        [spell(at), run["policy"], _percent(value) if top else f"{value:,}"]
-        for run, column in zip(runs, columns, strict=True)
-        for at, value in _thinned(list(zip(run["overTime"]["at"], column, strict=True)))
+        [after, run["policy"], percent(value) if axes.top else f"{value:,}"]
+        for run, moments, column in zip(runs, times, columns, strict=True)
+        for after, value in _thinned(list(zip(alike(moments), column, strict=True)))
     ]
-    return _section(
-        title,
-        plot,
-        f"<details><summary>As a table</summary>{_table(title, ['after', 'policy', upright], rows)}</details>",
-    )
+    table = _table(axes.title, ["after", "policy", axes.upright], rows)
+    return _section(axes.title, plot, f"<details><summary>As a table</summary>{table}</details>")
 
 
-def _thinned(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _thinned(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
     return pairs[:: max(1, -(-len(pairs) // ROWS_MAX))]
+
+
+def _empty(why: str) -> str:
+    """Instead of a plot without anything in it."""
+    return f'<p class="empty">{escape(why)}</p>'
 
 
 def _section(title: str, plot: str, table: str) -> str:
@@ -208,15 +249,3 @@ def _table(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> 
     for first, *cells in rows:
         body += f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def spell(seconds: float) -> str:
-    """``42 s``, ``12 min``, ``3.4 h``, ``9.1 d``."""
-    for size, name in ((86400.0, "d"), (HOUR, "h"), (60.0, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.1f} {name}"
-    return f"{seconds:,.0f} s"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}"

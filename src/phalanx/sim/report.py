@@ -180,7 +180,7 @@ def _utilisation(lives: list[Life], journal: Journal) -> Document:
     whole = journal.room.total or 1.0
     mean = journal.busy / (whole * journal.now) if journal.now else 0.0
     last, until = journal.arriving
-    arriving = until / (whole * last) if last else 0.0
+    arriving = until / (whole * last) if last else mean  # where all come at once
     done = sum(life.units * (life.finished - life.since) for life in lives if life.finished is not None)
     figures = {"mean": mean, "whileArriving": arriving, "peak": journal.peak / whole, "usefulHours": done / HOUR}
     return {name: _short(value) for name, value in figures.items()}
