@@ -5,8 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from phalanx.cli import clusters, main
+from phalanx.cli import clusters, main, screen
 from phalanx.cli.clusters import Look
 from tests.cli.living import living, pod
 from tests.cluster import docs
@@ -40,8 +43,9 @@ def test_problems_come_first_with_path_value_and_what_is_allowed(write, capsys: 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "PROBLEMS"
     assert lines[1].startswith("  Gang serving/typo: spec.podGroups[0].topology.required: ")
-    assert lines[2] == "    value: 'rak'"
-    assert lines[3].startswith("    allowed: ") and "rack" in lines[3]
+    assert lines[2].startswith("      ")  # the rest of that
+    assert lines[3] == "    value: 'rak'"
+    assert lines[4].startswith("    allowed: ") and "rack" in lines[4]
     assert lines.index("FITS NOW") < lines.index("NOTED OR IGNORED")
     assert any("Service/web" in line for line in lines[lines.index("NOTED OR IGNORED") :])
 
@@ -65,6 +69,44 @@ def test_the_same_as_json(write, capsys: Captured) -> None:
     assert [one["value"] for one in found["problems"]] == ["rak"]
     assert [one["status"] for one in found["fitsNow"]] == ["Placed"]
     assert [one["path"] for one in found["ignored"]] == ["Service/web"]
+
+
+def test_yaml_holds_what_json_holds(write, capsys: Captured) -> None:
+    file = write(*docs.cluster(), docs.gang(), wrong(), SERVICE)
+    found = []
+    for form in ("json", "yaml"):
+        assert check("-o", form, "-f", file) == 4
+        found.append(yaml.safe_load(capsys.readouterr().out))
+    assert found[0] == found[1] and found[0]["schema"] == "phalanx.dev/check/v1"
+
+
+def test_a_decision_in_it_has_the_fields_that_place_gives_it(write, capsys: Captured) -> None:
+    file = write(*docs.cluster(), docs.gang())
+    assert main.run(("place", "-o", "yaml", "-f", file)) == check("-o", "yaml", "-f", file) == 0
+    placed, checked = yaml.safe_load_all(capsys.readouterr().out.replace("schema: phalanx.dev/check", "---\nschema: x"))
+    assert placed["decisions"] == checked["fitsNow"]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 132])
+def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(
+    columns: int, write, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "WIDTH", columns)
+    file = write(*docs.cluster(), docs.gang("big", docs.workers(3)), wrong(), SERVICE)
+    assert check("-f", file) == 4
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= columns or len(line.split()) == 1 for line in lines)
+    assert "spec.podGroups[0].topology.required:" in " ".join(lines).split()
+    assert any(len(line) > columns * 0.6 for line in lines)
+
+
+@given(st.text("ab-/.: ", max_size=200), st.integers(1, 120), st.integers(0, 4))
+def test_wrapped_text_has_all_words_and_fits_where_its_words_do(line: str, width: int, indent: int) -> None:
+    rows = screen.wrapped(line, width, indent)
+    assert " ".join(rows).split() == line.split()
+    assert all(row.startswith(" " * indent) or not row for row in rows)
+    longest = max([width, indent + len(line) - len(line.lstrip()) + screen.ROW_LEAST])
+    assert all(len(row) <= longest or len(row.split()) == 1 for row in rows)
 
 
 # -- on a cluster ------------------------------------------------------------------------------------------------
@@ -106,7 +148,8 @@ def test_who_is_not_handed_over_is_told_so_and_fits_all_the_same(
     out = capsys.readouterr().out
     ways = "write schedulerName: phalanx in its pod template, or suspend: true and label phalanx.dev/queue"
     assert "Job serving/train: yes: " in out
-    assert f"WARNINGS\n  Job serving/train: nobody hands it to Phalanx: {said}; {ways}\n" in out
+    warnings = " ".join(out[out.index("WARNINGS\n") :].split())
+    assert warnings.startswith(f"WARNINGS Job serving/train: nobody hands it to Phalanx: {said}; {ways}")
     assert check("-f", file, "--cluster", "-o", "json") == 0
     (warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert (warning["object"], warning["value"], warning["allowed"]) == ("Job serving/train", scheduler, ["phalanx"])
@@ -212,7 +255,7 @@ def test_a_job_that_an_eviction_would_end_for_good_is_noted_and_is_no_error(writ
     ]
     file = write(*docs.cluster(), train)
     assert check("-f", file) == 3, "it does not fit; that is another matter"
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     assert "Job default/train: spec.backoffLimit: 8 pods deleted with the whole gang would be more failures" in out
     assert check("-f", file, "-o", "json") == 3
     (noted,) = [one for one in json.loads(capsys.readouterr().out)["ignored"] if one["path"] == "spec.backoffLimit"]

@@ -1,11 +1,10 @@
 """``phalanx check``: what is wrong with manifests, whether they would fit now, and what of them is not looked at."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from phalanx.cli import applied, clusters, costly, files, getting, handing, placing, screen
+from phalanx.cli import applied, clusters, costly, files, getting, handing, placing, screen, written
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit
 from phalanx.cli.handing import Named
@@ -39,10 +38,10 @@ def run(sources: Sequence[str], output: str, there: Source, on_cluster: bool) ->
     look = clusters.whole(clusters.look(there)) if on_cluster else None
     namespace = there.namespace if look is None else look.namespace
     found = _found(placing.in_namespace(files.load(sources), namespace), look, settings)
-    if output == "json":
-        print(json.dumps(_document(found), indent=2))
-    else:
+    if output == "text":
         _show(found)
+    else:
+        written.show(_document(found), output)
     return _exit_code(found)
 
 
@@ -145,7 +144,8 @@ def _section(head: str, lines: list[str]) -> None:
     console = screen.out()
     console.print(screen.styled(head, "bold"))
     for line in lines:
-        console.print(screen.styled(f"  {line}"))
+        for row in screen.wrapped(line, console.width, indent=2):
+            console.print(screen.styled(row))
 
 
 def _problem(title: str, note: Note) -> list[str]:
@@ -169,7 +169,7 @@ def _answers(found: Findings) -> list[str]:
     return [f"{_title(one)}: {_fits(one)}" for one in valid] or ["nothing to place"]
 
 
-# -- as JSON -----------------------------------------------------------------------------------------------------
+# -- as JSON or YAML ---------------------------------------------------------------------------------------------
 
 
 def _document(found: Findings) -> dict[str, Any]:

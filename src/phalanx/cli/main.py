@@ -126,7 +126,7 @@ def check(
     *,
     filename: Files,
     output: Annotated[
-        Literal["text", "json"], Parameter(name=["-o", "--output"], help="How the findings are printed.")
+        Literal["text", "json", "yaml"], Parameter(name=["-o", "--output"], help="How the findings are printed.")
     ] = "text",
     namespace: Namespace = None,
     cluster: Annotated[

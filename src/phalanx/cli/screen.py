@@ -2,10 +2,12 @@
 
 import os
 import sys
+from textwrap import wrap
 
 from rich.console import Console
 from rich.text import Text
 
+ROW_LEAST = 16  # letters of a wrapped row, however narrow the screen
 WIDTH = 80  # where the output is no terminal, so that a file reads the same everywhere
 
 
@@ -36,6 +38,18 @@ def _console(stderr: bool) -> Console:
 def clean(text: str) -> str:
     """Text without characters that would steer a terminal: names come from files that others wrote."""
     return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def wrapped(line: str, width: int, indent: int) -> list[str]:
+    """The line as rows that fit, each behind ``indent`` spaces and all but the first four further in. A word is never
+    cut, so that a path can be copied: a longer one has a row of its own. What the line begins with counts as indent."""
+    margin = " " * (indent + len(line) - len(line.lstrip()))
+    longest = max(width, len(margin) + ROW_LEAST)
+    rows = wrap(
+        line.strip(), longest, initial_indent=margin, subsequent_indent=margin + "    ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return rows or [""]
 
 
 def styled(text: str, style: str = "") -> Text:
