@@ -6,14 +6,25 @@ from typing import Any
 
 from rich.text import Text
 
-from phalanx.cli import clusters, explaining, getting, missing, naming, placing, screen, telling, tree
+from phalanx.cli import (
+    amounts,
+    clusters,
+    explaining,
+    getting,
+    missing,
+    naming,
+    nodestate,
+    placing,
+    screen,
+    telling,
+    tree,
+)
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit, Failed
 from phalanx.cli.standing import Standings
 from phalanx.cluster import Cluster, Decision, Decisions
 from phalanx.engine.gangs import Gang
 from phalanx.kube.glance import Glance, is_manifest
-from phalanx.model import resources
 from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import RunningPod
 from phalanx.model.problems import Problem
@@ -62,7 +73,7 @@ def draw_bars(cluster: Cluster, wish: Wish) -> None:
     for number, grown in enumerate(_trees(cluster, wish.topology)):
         if number:
             console.print()
-        for line in (*tree.bars(cluster, grown, resource, _level(grown, wish.level)), *tree.outside(grown)):
+        for line in (*tree.bars(cluster, grown, resource, _level(grown, wish.level), _width()), *tree.outside(grown)):
             console.print(line)
 
 
@@ -190,11 +201,13 @@ def _draw_running(cluster: Cluster, pods: Sequence[RunningPod], wish: Wish) -> i
 
 
 def _draw(cluster: Cluster, grown: Tree, resource: str, room: tree.Room, drawn: list[tree.Mark]) -> None:
-    _print(tree.picture(room, grown, drawn, tree.step(cluster, resource), _width()))
+    states = nodestate.states(node for node in cluster.snapshot.nodes if node.name in grown.index)
+    _print(tree.picture(room, grown, drawn, tree.step(cluster, resource), _width(), states))
+    _print(tree.closed_nodes(states, _width()))
 
 
 def _one_sign(cluster: Cluster, resource: str) -> str:
-    return f"{resources.show(resource, tree.step(cluster, resource))} {resource}"
+    return f"{amounts.plain(resource, tree.step(cluster, resource))} {resource}"
 
 
 def _width() -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from phalanx.cli import clusters, columns, explaining, getting, late, reduced, refused, screen, written
+from phalanx.cli import amounts, clusters, columns, explaining, getting, late, reduced, refused, screen, written
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.standing import Standing, Standings
 from phalanx.engine.lifecycle import State
@@ -154,8 +154,8 @@ def _show_with_why(lines: Iterable[Text], whys: Iterable[str], width: int | None
 
 
 def _held_row(one: Held) -> tuple[str, ...]:
-    quota = "-" if one.quota is None else resources.show(one.resource, one.quota)
-    return one.queue, one.flavor or "-", one.resource, resources.show(one.resource, one.used), quota
+    quota = "-" if one.quota is None else amounts.plain(one.resource, one.quota)
+    return one.queue, one.flavor or "-", one.resource, amounts.plain(one.resource, one.used), quota
 
 
 def _waiting_rows(seen: Glance, waiting: Iterable[Standing]) -> list[tuple[str, ...]]:

@@ -7,7 +7,8 @@ from textwrap import wrap
 
 from rich.text import Text
 
-from phalanx.cli.screen import clean
+from phalanx.cli import amounts, nodestate
+from phalanx.cli.screen import WIDTH, clean
 from phalanx.cluster import Cluster, Decision
 from phalanx.model import resources
 from phalanx.model.nodes import RunningPod
@@ -22,6 +23,9 @@ NODES_DRAWN_MAX = 64  # a larger cluster is drawn down to the level above its no
 BAR = 10
 CELL = 8  # signs for the largest node in the drawing of a gang
 NAME = 24  # letters for the name of a node there
+BRANCH = 24  # letters for the branch of a tree and its name, however narrow the screen
+NAME_LEAST = 8
+NODES_LISTED = 5
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 COLOURS = ("cyan", "magenta", "green", "blue", "yellow", "red")
 _PLAIN = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -55,47 +59,70 @@ def room_of(cluster: Cluster, resource: str) -> Room:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One domain: its branch of the tree, and what is free of how much."""
+    """One domain: the branch of the tree it hangs on, its name, and what is free of how much. ``note``: of its nodes
+    that take no new pods, where the drawing goes no deeper."""
 
-    branch: str
+    stem: str
+    name: str
     free: int
     total: int
+    note: str = ""
 
 
-def bars(cluster: Cluster, tree: Tree, resource: str, level: int | None = None) -> Iterator[Text]:
+def bars(cluster: Cluster, tree: Tree, resource: str, level: int | None = None, width: int = WIDTH) -> Iterator[Text]:
     """One line per domain down to ``level``: a bar of what is used, what is free and what there is."""
     room = room_of(cluster, resource)
     deepest = level or (tree.host if tree.size <= NODES_DRAWN_MAX else max(tree.host - 1, 1))
-    lines = [_line(tree, room, 0, 0, tree.topology.name)]
-    lines += _below(tree, room, 0, 0, deepest, "")
-    yield from _laid_out(lines, resource)
+    drawer = _Drawer(tree, room, nodestate.states(cluster.snapshot.nodes), deepest)
+    lines = [drawer.line(0, 0, "", tree.topology.name), *drawer.below(0, 0, "")]
+    yield from _laid_out(lines, resource, width)
 
 
-def _below(tree: Tree, room: Room, level: int, domain: int, deepest: int, stem: str) -> Iterator[_Line]:
-    if level >= deepest:
-        return
-    parts = [d for d in tree.within(level, domain, level + 1) if tree.inside[int(tree.start[level + 1][d])]]
-    for part in parts:
-        last = part == parts[-1]
-        name = tree.path(level + 1, part)[-1]
-        yield _line(tree, room, level + 1, part, stem + ("└─ " if last else "├─ ") + name)
-        yield from _below(tree, room, level + 1, part, deepest, stem + ("   " if last else "│  "))
+@dataclass(frozen=True, slots=True)
+class _Drawer:
+    tree: Tree
+    room: Room
+    states: Mapping[str, str]  # of nodes that take no new pods
+    deepest: int
+
+    def below(self, level: int, domain: int, stem: str) -> Iterator[_Line]:
+        if level >= self.deepest:
+            return
+        tree = self.tree
+        parts = [d for d in tree.within(level, domain, level + 1) if tree.inside[int(tree.start[level + 1][d])]]
+        for part in parts:
+            last = part == parts[-1]
+            yield self.line(level + 1, part, stem + ("└─ " if last else "├─ "), tree.path(level + 1, part)[-1])
+            yield from self.below(level + 1, part, stem + ("   " if last else "│  "))
+
+    def line(self, level: int, domain: int, stem: str, name: str) -> _Line:
+        nodes = [self.tree.names[i] for i in self.tree.nodes(level, domain)] if self.tree.size else []
+        found = [self.room[node] for node in nodes]
+        free, total = sum(free for free, _ in found), sum(total for _, total in found)
+        return _Line(stem, clean(name), free, total, self._note(nodes, level))
+
+    def _note(self, nodes: list[str], level: int) -> str:
+        if level < self.deepest:
+            return ""
+        if level == self.tree.host:
+            return ", ".join(self.states[node] for node in nodes if node in self.states)
+        return nodestate.counted(self.states, nodes)
 
 
-def _line(tree: Tree, room: Room, level: int, domain: int, branch: str) -> _Line:
-    found = [room[tree.names[i]] for i in tree.nodes(level, domain)] if tree.size else []
-    return _Line(clean(branch), sum(free for free, _ in found), sum(total for _, total in found))
-
-
-def _laid_out(lines: list[_Line], resource: str) -> Iterator[Text]:
-    wide = min(max(len(line.branch) for line in lines), 48)
-    numbers = [(resources.show(resource, line.free), resources.show(resource, line.total)) for line in lines]
+def _laid_out(lines: list[_Line], resource: str, width: int) -> Iterator[Text]:
+    numbers = [(amounts.plain(resource, line.free), amounts.plain(resource, line.total)) for line in lines]
     free_wide = max([len(free) for free, _ in numbers] + [len("free")])
-    yield Text(f"{'':{wide}}  {'used':{BAR}}  {'free':>{free_wide}} of all {clean(resource)}", style="dim")
-    for line, (free, total) in zip(lines, numbers, strict=True):
-        drawn = Text(f"{line.branch:{wide}}  ")
+    head = f" of all {clean(resource)}"
+    notes = [f"  {line.note}" if line.note else "" for line in lines]
+    behind = max(len(head), *(len(f" of {total}{note}") for note, (_, total) in zip(notes, numbers, strict=True)))
+    most = max(width - (2 + BAR + 2 + free_wide + behind), BRANCH)
+    branches = [line.stem + shortened(line.name, max(most - len(line.stem), NAME_LEAST)) for line in lines]
+    wide = max(map(len, branches))
+    yield Text(f"{'':{wide}}  {'used':{BAR}}  {'free':>{free_wide}}{head}", style="dim")
+    for branch, line, note, (free, total) in zip(branches, lines, notes, numbers, strict=True):
+        drawn = Text(f"{branch:{wide}}  ")
         drawn.append_text(_bar(line))
-        yield drawn.append(f"  {free:>{free_wide}} of {total}")
+        yield drawn.append(f"  {free:>{free_wide}} of {total}").append(note, "yellow")
 
 
 def _bar(line: _Line) -> Text:
@@ -175,13 +202,16 @@ def running_marks(pods: Iterable[RunningPod], resource: str) -> list[Mark]:
     return [Mark(LETTERS[i % 26], COLOURS[i % len(COLOURS)], name, where) for i, (name, where) in found]
 
 
-def picture(room: Room, tree: Tree, drawn: list[Mark], one_sign: int, width: int) -> Iterator[Text]:
-    """Every narrowest domain in a line, its nodes as cells: letters for the gang, ▒ for others, · for free.
+def picture(
+    room: Room, tree: Tree, drawn: list[Mark], one_sign: int, width: int, closed: Mapping[str, str]
+) -> Iterator[Text]:
+    """Every narrowest domain in a line, its nodes as cells: letters for the gang, ▒ for others, · for free, × for free
+    on a node that takes no new pods.
 
-    ``room``: what is free on each node and what there is, without the gang that is drawn.
+    ``room``: what is free on each node and what there is, without the gang that is drawn. ``closed``: those nodes.
     """
     yield Text(clean(tree.topology.name), style="bold")
-    brush = _Brush(room, one_sign, drawn, width)
+    brush = _Brush(room, one_sign, drawn, width, closed)
     if tree.host == 1:
         yield from brush.lines(Text(""), _members(tree, 0, 0))
     else:
@@ -200,6 +230,7 @@ class _Brush:
     step: int
     marks: list[Mark]
     width: int
+    closed: Mapping[str, str]
 
     def cell(self, node: str) -> Text:
         """``▒AAB····``: what is on a node."""
@@ -208,7 +239,7 @@ class _Brush:
         parts = [("▒", "dim", total - free), *((one.letter, one.style, one.takes.get(node, 0)) for one in self.marks)]
         for letter, style, amount in parts:
             cell.append(letter * min(-(-amount // self.step), max(size - len(cell), 0)), style=style)
-        return cell.append("·" * max(size - len(cell), 0), style="dim")
+        return cell.append(("×" if node in self.closed else "·") * max(size - len(cell), 0), style="dim")
 
     def lines(self, head: Text, nodes: list[str]) -> Iterator[Text]:
         """The nodes of one domain side by side behind its name, over as many lines as they need."""
@@ -220,16 +251,18 @@ class _Brush:
         for at in range(0, max(len(nodes), 1), per_line):
             line = head.copy() if not at else Text(stem)
             for node, cell in zip(nodes[at : at + per_line], cells[at : at + per_line], strict=True):
-                line.append(f"{shortened(node):{name_wide}} ")
+                line.append(f"{shortened(clean(node), NAME):{name_wide}} ")
                 line.append_text(cell).append(" " * (cell_wide - len(cell) + 2))
             line.rstrip()
             yield line
 
 
-def shortened(name: str) -> str:
-    """A name that fits its column, its end kept: that is where names of nodes differ."""
-    name = clean(name)
-    return name if len(name) <= NAME else "…" + name[1 - NAME :]
+def shortened(name: str, most: int) -> str:
+    """A name that fits its column, cut in the middle: names of one cluster begin alike, and differ at their end."""
+    if len(name) <= most:
+        return name
+    head = (most - 1) // 3
+    return f"{name[:head]}…{name[head + 1 - most :]}"
 
 
 def _members(tree: Tree, level: int, domain: int) -> list[str]:
@@ -239,7 +272,7 @@ def _members(tree: Tree, level: int, domain: int) -> list[str]:
 def _branches(tree: Tree, level: int, domain: int, stem: str, brush: _Brush) -> Iterator[Text]:
     parts = [d for d in tree.within(level, domain, level + 1) if tree.inside[int(tree.start[level + 1][d])]]
     drawn = [part for part in parts if _is_drawn(tree, level + 1, part, brush)]
-    names = [clean(tree.path(level + 1, part)[-1]) for part in drawn]
+    names = [shortened(clean(tree.path(level + 1, part)[-1]), NAME) for part in drawn]
     wide = max((len(name) for name in names), default=0)
     for part, name in zip(drawn, names, strict=True):
         last = part == drawn[-1] and len(drawn) == len(parts)
@@ -275,6 +308,13 @@ def running_legend(pods: Sequence[RunningPod], drawn: list[Mark], one_sign: str,
 
 def _key(one_sign: str) -> Text:
     return Text(clean(f"▒ others   · free   one sign is {one_sign}"), style="dim")
+
+
+def closed_nodes(states: Mapping[str, str], width: int) -> Iterator[Text]:
+    """Which nodes are drawn with ×, and why."""
+    for line in nodestate.listed(states, NODES_LISTED):
+        for row in wrap(f"× {line}", width, subsequent_indent="    ", break_on_hyphens=False):
+            yield Text(clean(row), style="yellow")
 
 
 def legend(decision: Decision, drawn: list[Mark], one_sign: str, width: int) -> Iterator[Text]:
