@@ -23,16 +23,17 @@ Files = Annotated[
         name=["-f", "--filename"],
         allow_leading_hyphen=True,
         negative="",
+        metavar="FILE",
         help="YAML or JSON manifests: a file, a folder, or - for standard input. May be repeated.",
     ),
 ]
 Namespace = Annotated[
     str | None,
-    Parameter(name=["-n", "--namespace"], help="Namespace of documents that name none."),
+    Parameter(name=["-n", "--namespace"], metavar="NAMESPACE", help="Namespace of documents that name none."),
 ]
 Output = Annotated[
     Literal["table", "wide", "json", "yaml", "name"],
-    Parameter(name=["-o", "--output"], help="How the decisions are printed."),
+    Parameter(name=["-o", "--output"], metavar="FORMAT", help="How the decisions are printed."),
 ]
 
 
@@ -47,20 +48,27 @@ class From:
             name=["-f", "--filename"],
             allow_leading_hyphen=True,
             negative="",
+            metavar="FILE",
             help="Files instead of a cluster: manifests or a snapshot, a folder, or -. May be repeated.",
         ),
     ] = None
-    kubeconfig: Annotated[str, Parameter(help="Default: $KUBECONFIG, ~/.kube/config, the cluster we run in.")] = ""
-    context: Annotated[str, Parameter(help="A context of the kubeconfig.")] = ""
+    kubeconfig: Annotated[
+        str, Parameter(metavar="FILE", help="Default: $KUBECONFIG, ~/.kube/config, the cluster we run in.")
+    ] = ""
+    context: Annotated[str, Parameter(metavar="CONTEXT", help="A context of the kubeconfig.")] = ""
     namespace: Annotated[
         str | None,
-        Parameter(name=["-n", "--namespace"], help="Whose workloads; of files also that of documents that name none."),
+        Parameter(
+            name=["-n", "--namespace"],
+            metavar="NAMESPACE",
+            help="Whose workloads; of files also that of documents that name none.",
+        ),
     ] = None
     all_namespaces: Annotated[
         bool, Parameter(name=["-A", "--all-namespaces"], negative="", help="Workloads of all namespaces.")
     ] = False
     configuration: Annotated[
-        str, Parameter(help="The file that phalanx run has; it says which workloads are ours.")
+        str, Parameter(metavar="FILE", help="The file that phalanx run has; it says which workloads are ours.")
     ] = ""
 
     def source(self) -> "Source":
@@ -72,11 +80,23 @@ class From:
 
 NOWHERE = From()
 Shown = Annotated[
-    Literal["table", "wide", "json", "yaml", "name"], Parameter(name=["-o", "--output"], help="How it is printed.")
+    Literal["table", "wide", "json", "yaml", "name"],
+    Parameter(name=["-o", "--output"], metavar="FORMAT", help="How it is printed."),
 ]
+
+
+def _written(default: object) -> str | None:
+    """A default as a person would write it; None where there is nothing to say."""
+    if default is None or default is False or default in ("", []):
+        return None
+    if isinstance(default, list):
+        return ", ".join(map(str, default))
+    return "yes" if default is True else f"{default:g}" if isinstance(default, float) else str(default)
+
 
 app = App(
     name="phalanx",
+    default_parameter=Parameter(show_default=_written),
     help="Places gangs of pods shoulder to shoulder, or not at all, and says why.",
     version=f"phalanx {phalanx.__version__}",
     help_format="plaintext",
@@ -92,7 +112,8 @@ def place(
     output: Output = "table",
     namespace: Namespace = None,
     record: Annotated[
-        str | None, Parameter(help="A file to write each decision to, one line of JSON each, for phalanx replay.")
+        str | None,
+        Parameter(metavar="FILE", help="A file to write each decision to, one line of JSON each, for phalanx replay."),
     ] = None,
 ) -> int:
     """Say where workloads go, or why they wait. Offline: the cluster and the workloads come from files.
@@ -110,6 +131,7 @@ def replay(
         list[str],
         Parameter(
             allow_leading_hyphen=True,
+            metavar="FILE",
             help="Files of records, as place --record writes them; - is standard input.",
         ),
     ],
@@ -126,16 +148,17 @@ def check(
     *,
     filename: Files,
     output: Annotated[
-        Literal["text", "json", "yaml"], Parameter(name=["-o", "--output"], help="How the findings are printed.")
+        Literal["text", "json", "yaml"],
+        Parameter(name=["-o", "--output"], metavar="FORMAT", help="How the findings are printed."),
     ] = "text",
     namespace: Namespace = None,
     cluster: Annotated[
         bool, Parameter(negative="", help="Ask whether they would fit on a cluster, which is only read.")
     ] = False,
-    kubeconfig: Annotated[str, Parameter(help="Of the cluster. Default: as kubectl has it.")] = "",
-    context: Annotated[str, Parameter(help="A context of the kubeconfig.")] = "",
+    kubeconfig: Annotated[str, Parameter(metavar="FILE", help="Of the cluster. Default: as kubectl has it.")] = "",
+    context: Annotated[str, Parameter(metavar="CONTEXT", help="A context of the kubeconfig.")] = "",
     configuration: Annotated[
-        str, Parameter(help="The file that phalanx run has; it says which workloads are ours.")
+        str, Parameter(metavar="FILE", help="The file that phalanx run has; it says which workloads are ours.")
     ] = "",
 ) -> int:
     """Say what is wrong with manifests, whether they would fit now, and what of them is not looked at.
@@ -154,10 +177,12 @@ def convert(
     *,
     filename: Files,
     to: Annotated[
-        Literal["gang", "kueue", "kai", "workload", "podgroup"], Parameter(help="The dialect that is written.")
+        Literal["gang", "kueue", "kai", "workload", "podgroup"],
+        Parameter(metavar="DIALECT", help="The dialect that is written."),
     ],
     output: Annotated[
-        Literal["yaml", "json"], Parameter(name=["-o", "--output"], help="How the documents are printed.")
+        Literal["yaml", "json"],
+        Parameter(name=["-o", "--output"], metavar="FORMAT", help="How the documents are printed."),
     ] = "yaml",
     namespace: Namespace = None,
 ) -> int:
@@ -178,10 +203,11 @@ def tree(
     /,
     *,
     free: Annotated[
-        str | None, Parameter(help="The resource to draw. Default: GPUs if there are any, else cpu.")
+        str | None,
+        Parameter(metavar="RESOURCE", help="The resource to draw. Default: GPUs if there are any, else cpu."),
     ] = None,
-    topology: Annotated[str | None, Parameter(help="The topology to draw. Default: all.")] = None,
-    level: Annotated[str | None, Parameter(help="The narrowest level to draw.")] = None,
+    topology: Annotated[str | None, Parameter(metavar="TOPOLOGY", help="The topology to draw. Default: all.")] = None,
+    level: Annotated[str | None, Parameter(metavar="LEVEL", help="The narrowest level to draw.")] = None,
     given: From = NOWHERE,
 ) -> int:
     """Draw the topology with a bar of what is used in every domain, or one gang's pods and ranks on it."""
@@ -196,7 +222,8 @@ def explain(
     /,
     *,
     output: Annotated[
-        Literal["text", "json", "yaml", "name"], Parameter(name=["-o", "--output"], help="How it is printed.")
+        Literal["text", "json", "yaml", "name"],
+        Parameter(name=["-o", "--output"], metavar="FORMAT", help="How it is printed."),
     ] = "text",
     given: From = NOWHERE,
 ) -> int:
@@ -228,6 +255,12 @@ def get(
     return getting.run(given.source(), output)
 
 
+def _not_an_option(_: object, file: str) -> None:
+    """A dash is standard input or output; a misspelt option is no file."""
+    if file.startswith("-") and file != "-":
+        raise ValueError("there is no such option; a file of that name is ./" + file)
+
+
 snapshot = App(name="snapshot", help="Keep what a cluster looks like in a file, and say what is in one.")
 app.command(snapshot)
 
@@ -235,7 +268,13 @@ app.command(snapshot)
 @snapshot.command
 def save(
     file: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help="Ends in .json: JSON, else YAML; - is standard output.")
+        str,
+        Parameter(
+            allow_leading_hyphen=True,
+            validator=_not_an_option,
+            metavar="FILE",
+            help="Ends in .json: JSON, else YAML; - is standard output.",
+        ),
     ],
     /,
     *,
@@ -254,11 +293,17 @@ def save(
 @snapshot.command
 def load(
     file: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help="A file that snapshot save wrote; - is standard input.")
+        str,
+        Parameter(
+            allow_leading_hyphen=True,
+            validator=_not_an_option,
+            metavar="FILE",
+            help="A file that snapshot save wrote; - is standard input.",
+        ),
     ],
     /,
     *,
-    configuration: Annotated[str, Parameter(help="The file that phalanx run has.")] = "",
+    configuration: Annotated[str, Parameter(metavar="FILE", help="The file that phalanx run has.")] = "",
 ) -> int:
     """Say what is in a snapshot: how many of what, of when, and what of it is wrong."""
     from phalanx.cli import snapshots
@@ -273,39 +318,57 @@ def simulate(
     cluster: Annotated[
         str,
         Parameter(
-            help="Manifests, a table of nodes (.csv), a shape such as 2x4x16, or a drawing: 'b1: r1=8*4 r2=8*4'."
+            metavar="FILE|SHAPE",
+            help="Manifests, a table of nodes (.csv), a shape such as 2x4x16, or a drawing: 'b1: r1=8*4 r2=8*4'.",
         ),
     ],
-    trace: Annotated[str | None, Parameter(help="Who asks for what, and when. Default: a generated one.")] = None,
+    trace: Annotated[
+        str | None, Parameter(metavar="FILE", help="Who asks for what, and when. Default: a generated one.")
+    ] = None,
     format: Annotated[  # noqa: A002
-        Literal["own", "philly", "muri", "openb"] | None, Parameter(help="Of the trace. Default: told by its columns.")
+        Literal["own", "philly", "muri", "openb"] | None,
+        Parameter(metavar="FORMAT", help="Of the trace. Default: told by its columns."),
     ] = None,
     policy: Annotated[
         list[Literal["pack", "spread", "balance"]],
-        Parameter(negative="", help="Which of several places comes first. May be repeated: one run for each."),
+        Parameter(
+            negative="",
+            metavar="POLICY",
+            help="Which of several places comes first. May be repeated: one run for each.",
+        ),
     ] = ["pack"],  # noqa: B006
     load: Annotated[
         float | None,
-        Parameter(help="Of generated gangs: the share of the free GPUs that they keep in use. Default: 0.85."),
+        Parameter(
+            metavar="SHARE", help="Of generated gangs: the share of the free GPUs that they keep in use. Default: 0.85."
+        ),
     ] = None,
-    seed: Annotated[int, Parameter(help="Of everything that is left to chance.")] = 0,
-    limit: Annotated[int | None, Parameter(help="Take only the first gangs of the trace, or generate so many.")] = None,
-    faster: Annotated[float, Parameter(help="Let the gangs arrive so many times as fast.")] = 1.0,
+    seed: Annotated[int, Parameter(metavar="NUMBER", help="Of everything that is left to chance.")] = 0,
+    limit: Annotated[
+        int | None, Parameter(metavar="GANGS", help="Take only the first gangs of the trace, or generate so many.")
+    ] = None,
+    faster: Annotated[float, Parameter(metavar="FACTOR", help="Let the gangs arrive so many times as fast.")] = 1.0,
     faults: Annotated[
-        Literal["none", "calm", "stormy"], Parameter(help="How often nodes, pods and binds fail, at times of the seed.")
+        Literal["none", "calm", "stormy"],
+        Parameter(metavar="RATE", help="How often nodes, pods and binds fail, at times of the seed."),
     ] = "none",
     required_up_to: Annotated[
         int,
         Parameter(
+            metavar="GPUS",
             help="Traces that name no level: gangs of several pods up to so many GPUs must be in one narrowest "
-            "domain, larger ones would like to be."
+            "domain, larger ones would like to be.",
         ),
     ] = 32,
     output: Annotated[
-        list[str], Parameter(name=["-o", "--output"], negative="", help="report.html, report.json. May be repeated.")
+        list[str],
+        Parameter(
+            name=["-o", "--output"], negative="", metavar="FILE", help="report.html, report.json. May be repeated."
+        ),
     ] = [],  # noqa: B006
     record: Annotated[
-        str | None, Parameter(help="Write each decision to this file, one per line, for phalanx replay.")
+        str | None,
+        Parameter(metavar="FILE", help="Write each decision to this file, one per line, for phalanx replay."),
     ] = None,
     timing: Annotated[
         bool, Parameter(help="Tell in the report how long this machine took; all else is the same each time.")
@@ -323,16 +386,32 @@ def simulate(
 def run_scheduler(
     *,
     kubeconfig: Annotated[
-        str | None, Parameter(help="Default: $KUBECONFIG, ~/.kube/config, then the cluster we run in.")
+        str | None,
+        Parameter(metavar="FILE", help="Default: $KUBECONFIG, ~/.kube/config, then the cluster we run in."),
     ] = None,
-    context: Annotated[str | None, Parameter(help="A context of the kubeconfig.")] = None,
-    configuration: Annotated[str | None, Parameter(help="A file; docs/configuration.md says what can be set.")] = None,
+    context: Annotated[str | None, Parameter(metavar="CONTEXT", help="A context of the kubeconfig.")] = None,
+    configuration: Annotated[
+        str | None, Parameter(metavar="FILE", help="What is set; docs/configuration.md says what can be.")
+    ] = None,
     print_configuration: Annotated[bool, Parameter(negative="", help="Print what would be used, and end.")] = False,
 ) -> int:
     """Schedule the gangs of a cluster until told to stop."""
     from phalanx.cli import running
 
     return running.show(configuration) if print_configuration else running.run(configuration, kubeconfig, context)
+
+
+@app.command
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(metavar="SHELL", help="In whose language.")], /
+) -> int:
+    """Print a script that lets a shell complete commands, options and their values.
+
+    bash and zsh: source <(phalanx completion bash). fish: phalanx completion fish | source
+    """
+    from phalanx.cli import completing
+
+    return completing.run(app, shell)
 
 
 @app.command
@@ -345,15 +424,17 @@ def demo() -> int:
 
 def run(tokens: Sequence[str] | None = None) -> int:
     """Runs one command line and gives its exit code. Nothing but the code escapes."""
+    given = list(sys.argv[1:] if tokens is None else tokens)
     try:
-        result: Any = app(list(sys.argv[1:] if tokens is None else tokens), exit_on_error=False, print_error=False)
+        result: Any = app(given, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else Exit.PLACED
     except CycloptsError as error:
-        screen.say_error(" ".join(str(error).split()), "Try: phalanx --help")
+        screen.say_error(" ".join(str(error).split()), _help_for(given))
         return Exit.USAGE
     except Failed as error:
-        screen.say_error(error.message, error.detail)
+        more = _help_for(given) if error.code == Exit.USAGE else ""
+        screen.say_error(error.message, "\n".join(filter(None, (error.detail, more))))
         return error.code
     except BrokenPipeError:  # the reader has seen enough, as in: phalanx place ... | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush is quiet too
@@ -366,6 +447,12 @@ def run(tokens: Sequence[str] | None = None) -> int:
         first = (str(error) or type(error).__name__).splitlines()[0][:300]
         screen.say_error(f"internal error: {first}", f"This is a bug in phalanx. {TRACEBACK}=1 shows where.")
         return Exit.FAILED
+
+
+def _help_for(tokens: list[str]) -> str:
+    """Where the command that was meant says how it is used."""
+    commands, _, _ = app.parse_commands(tokens)
+    return f"Try: {' '.join(('phalanx', *commands))} --help"
 
 
 def main() -> None:

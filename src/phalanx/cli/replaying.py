@@ -25,7 +25,7 @@ def run(sources: Sequence[str]) -> int:
 def _lines(source: str) -> Iterator[tuple[str, bytes]]:
     """The lines of a file that are not blank, each with its place; one at a time, for files may be large."""
     if source.startswith("-") and source != STDIN:
-        raise Failed(f"Unknown option: {source}.", "Try: phalanx replay --help", Exit.USAGE)
+        raise Failed(f"Unknown option: {source}.", code=Exit.USAGE)
     title = "standard input" if source == STDIN else source
     try:
         with nullcontext(sys.stdin.buffer) if source == STDIN else open(source, "rb") as file:
