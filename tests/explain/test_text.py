@@ -7,7 +7,7 @@ import pytest
 from phalanx.engine import whatif
 from phalanx.engine.board import Board
 from phalanx.engine.decide import decide
-from phalanx.explain import text
+from phalanx.explain import document, text
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem
 from phalanx.model.reasons import Closed, ClosedQueue, FullQuota, Reason, WayOut, Why
@@ -51,6 +51,22 @@ def test_a_line_says_who_needs_what_what_is_there_what_is_missing_and_what_would
 def test_every_kind_of_way_out_is_a_sentence(change: str, sentence: str) -> None:
     waiting, _ = decided("b1: r1=1", gang(workers(2, RACK)))
     assert text.line(waiting, (WayOut(change),)).endswith(f". {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("change", "written"),
+    [
+        ("add 1 nodes like n7", "add 1 node like n7"),
+        ("add 11 nodes like n7", "add 11 nodes like n7"),
+        ("add 2 nodes like n7", "add 2 nodes like n7"),
+        ("wait for x/add 1 nodes like n7", "wait for x/add 1 nodes like n7"),
+    ],
+)
+def test_one_node_is_written_as_one_for_people_and_in_the_one_form_for_programs(change: str, written: str) -> None:
+    waiting, _ = decided("b1: r1=1", gang(workers(2, RACK)))
+    ways = (WayOut(change),)
+    assert f" {written}\n" in text.full(waiting, ways)
+    assert document.decision(waiting, ways)["waysOut"][0]["change"] == change
 
 
 def test_parts_that_do_not_fit_together_are_named() -> None:

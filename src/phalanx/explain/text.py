@@ -203,7 +203,7 @@ def _waiting(waiting: Waiting, ways_out: tuple[WayOut, ...]) -> Iterator[str]:
         where = "in the whole cluster, were it empty" if reason.type is Why.TOO_LARGE else "in the whole cluster"
         yield from _lines("FREE", f"{where}, levels aside, {words.pods(reason.free_elsewhere)} would fit")
     for i, out in enumerate(ways_out):
-        yield from _lines("HELPS" if not i else "", f"{out.change}")
+        yield from _lines("HELPS" if not i else "", words.change(out))
         yield from _lines("", f"  {words.way(out, reason.level)}")
     yield from _lines("SEE", f"docs/reasons.md#{reason.type.lower()}")
 

@@ -85,6 +85,12 @@ def _some(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:QUEUES_MAX]) or 'none'}{more}"
 
 
+def change(out: WayOut) -> str:
+    """A change as people read it: ``add 1 node like n7``. Programs count on the one form with ``nodes``."""
+    one = "add 1 nodes like "
+    return f"add 1 node like {out.change.removeprefix(one)}" if out.change.startswith(one) else out.change
+
+
 def in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
 
