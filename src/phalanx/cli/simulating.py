@@ -43,7 +43,7 @@ def run(wish: Wish, outputs: Sequence[str], timing: bool, record: str | None = N
     _check(wish, outputs)
     site = _site(wish.cluster)
     given = _given(wish, site)
-    name = wish.trace or f"{len(given)} generated gangs"
+    name = wish.trace or f"{len(given):,} generated gangs"
     with recording(record) as on_decision, _progress(wish.policies, len(given)) as tell:
         runs = simulate(site, given, wish.policies, wish.seed, tell, wish.faults, on_decision)
     setting = report.Setting(wish.cluster, name, wish.seed, given, room(site), wish.faults)
