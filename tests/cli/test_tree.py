@@ -47,13 +47,13 @@ def test_the_tree_marks_nodes_that_take_no_new_pods(write, capsys: Captured) -> 
     assert ends("good", "8 of 8") and ends("own", "8 of 8")
     assert ends("shut", "8 of 8  cordoned")
     assert ends("lost", "8 of 8  not ready")
-    assert ends("down", "8 of 8  not ready, cordoned")
+    assert ends("down", "8 of 8  not ready and cordoned")
     assert ends("full", "8 of 8  disk pressure")
     assert ends("r1", "16 of 16")
     assert run("tree", "-f", file, "--level", "rack") == 0
     last = capsys.readouterr().out.splitlines()
     assert last[3].endswith("16 of 16  1 cordoned")
-    assert last[4].endswith("16 of 16  1 not ready, 1 not ready, cordoned")
+    assert last[4].endswith("16 of 16  1 cordoned, 2 not ready")
 
 
 def test_a_gang_is_drawn_among_nodes_that_take_no_new_pods(write, capsys: Captured) -> None:

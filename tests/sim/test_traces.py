@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,27 @@ def test_only_what_is_free_is_filled() -> None:
     assert at_first == [55, 21]  # 85 % of 64, and of 24
     with pytest.raises(ValueError, match="held by pods that stay"):
         generate.submissions(5, 0, asking(64))
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the published traces are not here")
+def test_generated_sizes_and_sets_are_those_of_the_published_traces() -> None:
+    sizes = Counter(sum(n * g for n, g in pods(one)) for one in _published("muri-trace2.csv", muri.read))
+    assert {size: round(1000 * count / sizes.total()) for size, count in sizes.items()} == generate.SIZES
+    sets: dict[tuple[str, int], list[list[float]]] = {}
+    for one in _published("philly-jobs.csv", philly.read):
+        alike = sets.setdefault((one.request.namespace, sum(n * g for n, g in pods(one))), [])
+        if alike and one.at - alike[-1][-1] <= 30:
+            alike[-1].append(one.at)
+        else:
+            alike.append([one.at])
+    together = [len(one) for alike in sets.values() for one in alike]
+    assert sum(number for number in together if number >= 16) / sum(together) == pytest.approx(0.55, abs=0.02)
+    ends = 1 - 1 / generate.TOGETHER  # whoever is in a set of 16 or more, of those that a geometric number makes
+    assert ends**15 * (1 + 15 / generate.TOGETHER) == pytest.approx(0.51, abs=0.01)
+
+
+def _published(name: str, read: Callable[[list[str], Asking], list[Submission]]) -> list[Submission]:
+    return read((SHARED / name).read_text().splitlines(keepends=True), ASKING)
 
 
 # -- clusters ----------------------------------------------------------------------------------------------------

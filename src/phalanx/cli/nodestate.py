@@ -1,32 +1,33 @@
 """What keeps new pods from a node as it is: cordoned, not ready, short of something. Taints of people do not count."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from phalanx.model.nodes import Node
 
 _OURS = "node.kubernetes.io/"  # keys of taints that tell the state of a node
 _BLOCKS = ("NoSchedule", "NoExecute")
+_AND = " and "
 _WORDS = {"unschedulable": "cordoned", "unreachable": "not ready"}
 
 
 def states(nodes: Iterable[Node]) -> dict[str, str]:
-    """A word or some for each node that takes no new pods: ``cordoned``, ``not ready, cordoned``, ``disk pressure``."""
+    """A word or some for each node that takes no new pods: ``cordoned``, ``not ready and cordoned``."""
     return {node.name: found for node in nodes if (found := _state(node))}
 
 
 def _state(node: Node) -> str:
     keys = (one.key.removeprefix(_OURS) for one in node.taints if one.key.startswith(_OURS) and one.effect in _BLOCKS)
-    return ", ".join(sorted({_WORDS.get(key, key.replace("-", " ")) for key in keys}, reverse=True))
+    return _AND.join(sorted({_WORDS.get(key, key.replace("-", " ")) for key in keys}, reverse=True))
 
 
 def counted(found: Mapping[str, str], nodes: Iterable[str]) -> str:
-    """How many of these nodes: ``2 cordoned, 1 not ready``."""
-    return ", ".join(f"{number} {word}" for word, number in sorted(Counter(_of(found, nodes)).items()))
+    """How many of these nodes: ``2 cordoned, 1 not ready``; one that is both counts for both."""
+    return ", ".join(f"{number} {word}" for word, number in sorted(Counter(_words(found, nodes)).items()))
 
 
-def _of(found: Mapping[str, str], nodes: Iterable[str]) -> Iterable[str]:
-    return (found[node] for node in nodes if node in found)
+def _words(found: Mapping[str, str], nodes: Iterable[str]) -> Iterator[str]:
+    return (word for node in nodes if node in found for word in found[node].split(_AND))
 
 
 def listed(found: Mapping[str, str], most: int) -> list[str]:
