@@ -23,7 +23,7 @@ from phalanx.dialects import reading
 from phalanx.engine import decide as engine
 from phalanx.engine import whatif
 from phalanx.engine.board import Board
-from phalanx.explain import document, text
+from phalanx.explain import document, tally, text
 from phalanx.model.decision import Decision as Decided
 from phalanx.model.decision import Invalid, Placed, Waiting
 from phalanx.model.objects import ObjectKey
@@ -150,6 +150,22 @@ class Decision:
         """The node of rank 0, 1, 2 ... for every ranked group."""
         placed = self.decided
         return {n: list(nodes) for n, nodes in placed.placement.ranks.items()} if isinstance(placed, Placed) else {}
+
+    @property
+    def wanted(self) -> int | None:
+        """How many pods were asked for; None when the manifest is wrong."""
+        return tally.of(self.decided).wanted
+
+    @property
+    def placed(self) -> int:
+        """How many of them have a place."""
+        return tally.of(self.decided).placed
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Pods that have no place, ``{"workers": 3}``: by the name of their group where all of it has none, of their
+        pod set where some of it have one. A placed decision with such is placed in part."""
+        return dict(tally.of(self.decided).left_out)
 
     @property
     def reason(self) -> Reason | None:

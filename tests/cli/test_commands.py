@@ -48,6 +48,50 @@ def test_something_waits_is_3_and_explained(write, cluster: str, capsys: Capture
     assert "TooLarge" in out and "workers.topology.required: block" in out
 
 
+DEPLOYMENT = {
+    "apiVersion": "apps/v1", "kind": "Deployment",
+    "metadata": {"name": "web", "labels": {"phalanx.dev/queue": "default"}},
+    "spec": {"replicas": 1000, "selector": {"matchLabels": {"app": "web"}}, "template": docs.template()},
+}  # fmt: skip
+ELASTIC = docs.gang("elastic", docs.workers(4, minCount=1))
+GROUPS = docs.gang(
+    "groups", *({"name": name, "count": count, "template": docs.template()} for name, count in (("a", 2), ("b", 9))),
+    minGroups=1,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("doc", "counts", "left_out"),
+    [(DEPLOYMENT, (1000, 8), {"main": 992}), (ELASTIC, (4, 2), {"workers": 2}), (GROUPS, (11, 2), {"b": 9})],
+    ids=("a deployment with room for a few", "a gang above its minimum", "a group that was not needed"),
+)
+def test_what_is_placed_in_part_is_3_and_says_who_is_left_out_in_every_command(
+    doc: docs.Doc, counts: tuple[int, int], left_out: dict[str, int], write, cluster: str, capsys: Captured
+) -> None:
+    given, name = ("-f", cluster, "-f", write(doc)), doc["metadata"]["name"]
+    rest = ", ".join(f"{pods} of {who}" for who, pods in left_out.items())
+    for command in (("place",), ("explain", name)):
+        assert run(*command, *given) == 3
+        out = capsys.readouterr().out
+        assert f"Placed in part, {counts[1]} of {counts[0]} pods" in out and "LEFT OUT" in out
+        assert run(*command, *given, "-o", "json") == 3
+        (found,) = json.loads(capsys.readouterr().out)["decisions"]
+        assert (found["status"], found["wanted"], found["placed"]) == ("Placed", *counts)
+        assert found["leftOut"] == left_out
+    assert run("check", *given) == 3
+    assert f"in part: {counts[1]} of {counts[0]} pods on " in capsys.readouterr().out
+    assert run("tree", name, *given) == 3
+    assert f"left out: {rest}" in capsys.readouterr().out
+    assert run("queue", *given) == 0
+    assert f"without {sum(left_out.values())} pods, left out when it was placed" in capsys.readouterr().out
+
+
+def test_a_group_that_is_left_out_has_a_row_of_its_own(write, cluster: str, capsys: Captured) -> None:
+    run("place", "-f", cluster, "-f", write(GROUPS))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["b", "0/9", "left", "out", "-"] in rows
+
+
 def test_something_invalid_is_4_and_wins(write, cluster: str, capsys: Captured) -> None:
     wrong = docs.job(topology_required="rak")
     assert run("place", "-f", cluster, "-f", write(docs.gang("big", docs.workers(3)), wrong)) == 4

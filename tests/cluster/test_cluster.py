@@ -35,6 +35,18 @@ def test_a_waiting_gang_has_a_reason_a_proof_and_ways_out() -> None:
     assert "workers.topology.required: block" in d.explain()
 
 
+def test_a_gang_that_is_placed_in_part_says_how_many_of_whom_have_no_place() -> None:
+    spread = docs.workers(8, gpus=8, minCount=1)
+    (d,) = cluster().place([docs.gang("llm", spread)])
+    assert (d.status, d.wanted, d.placed, d.left_out) == ("Placed", 8, 2, {"workers": 6})
+    (whole,) = cluster().place([docs.gang("llm")])
+    assert (whole.wanted, whole.placed, whole.left_out) == (2, 2, {})
+    (waits,) = cluster().place([docs.gang("llm", docs.workers(3))])
+    assert (waits.wanted, waits.placed, waits.left_out) == (3, 0, {"workers": 3})
+    (wrong,) = cluster().place([docs.job(topology_required="rak")])
+    assert (wrong.wanted, wrong.placed, wrong.left_out) == (None, 0, {})
+
+
 def test_ways_out_are_not_searched_when_not_wanted() -> None:
     (d,) = cluster().place([docs.gang("llm", docs.workers(3))], ways_out=False)
     assert d.status == "Waiting" and d.ways_out == ()

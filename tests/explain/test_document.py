@@ -17,6 +17,7 @@ def test_a_placed_gang_has_its_nodes_domains_and_levels() -> None:
     found = document.decision(placed)
     assert found | {"message": "..."} == {
         "kind": "Gang", "namespace": "default", "name": "train", "unit": None, "status": "Placed",
+        "wanted": 8, "placed": 8, "leftOut": {},
         "podSets": {"workers": {"b1-r1-1": 4, "b1-r1-2": 4}}, "domains": {"workers": ["b1", "r1"]}, "ranks": {},
         "levelReached": {"workers": "rack"}, "proved": None, "evictions": [], "problems": [], "warnings": [],
         "message": "...", "reason": None, "waysOut": [],

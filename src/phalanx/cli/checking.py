@@ -123,7 +123,7 @@ def _whole(decision: Decision) -> str:
 
 
 def _fits(decision: Decision) -> str:
-    answer = {"Placed": "yes", "Waiting": "no"}[decision.status]
+    answer = "no" if decision.status == "Waiting" else "in part" if decision.left_out else "yes"
     return f"{answer}: {decision.message.partition(': ')[2]}"
 
 

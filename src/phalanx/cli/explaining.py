@@ -5,20 +5,19 @@ from textwrap import wrap
 from typing import Any
 
 from phalanx import cluster
-from phalanx.cli import clusters, columns, missing, reduced, screen, telling, tree, written
+from phalanx.cli import clusters, columns, late, missing, reduced, screen, telling, tree, written
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit
 from phalanx.cli.standing import NOBODY, Standing
 from phalanx.cli.telling import Told
-from phalanx.engine.lifecycle import Cause, State
+from phalanx.engine.lifecycle import State
 from phalanx.engine.views import View
-from phalanx.explain import document, text
+from phalanx.explain import document, tally, text
 from phalanx.kube import glance, status
 from phalanx.kube.glance import Glance
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 
 TROUBLED = (State.DEGRADED, State.EVICTING)
-AHEAD = (Cause.PLACED, Cause.PLACED_AHEAD)
 
 
 def run(source: Source, name: str, output: str) -> int:
@@ -66,7 +65,7 @@ def _code(one: Told) -> Exit:
         return Exit.INVALID
     if one.standing is not None and one.standing.differs:
         return one.standing.exit_code
-    return Exit.WAITING if isinstance(one.decision, Waiting) else Exit.PLACED
+    return Exit.WAITING if isinstance(one.decision, Waiting) or tally.of(one.decision).left_out else Exit.PLACED
 
 
 # -- as text -----------------------------------------------------------------------------------------------------
@@ -82,7 +81,7 @@ def page(one: Told) -> str:
         lines = [f"{lines[0].partition(': ')[0]}: {State.FINISHED}", *columns.labelled("REASON", f"{one.ended}.")]
     if one.view is not None and one.view.torn:
         lines += columns.labelled("NOTE", status.torn(one.view))
-    if one.late:
+    if one.late and one.view is not None and one.view.lack is not None:  # else it stands under LEFT OUT
         lines += columns.labelled("WAITS", f"{one.late}.")
     if stands is not None and stands.differs:
         lines = [*_differing(stands), *lines[1:]]
@@ -112,7 +111,7 @@ def _alive(view: View, lines: list[str]) -> list[str]:
     title = f"{view.kind} {view.id}"
     if view.state is State.FINISHED:
         return [f"{title}: {view.state}", *columns.labelled("REASON", f"{view.cause}.")]
-    if view.cause in AHEAD and not view.whole.bound:
+    if view.cause in late.AHEAD and not view.whole.bound:
         return lines
     progress = f"{view.whole.bound} of {view.whole.wanted} pods bound, {view.whole.ready} ready"
     trouble = columns.labelled("REASON", f"{view.cause}.") if view.state in TROUBLED else ()

@@ -100,13 +100,14 @@ def _show_table(decisions: Decisions, wide: bool) -> None:
     for line in tables.decisions(decisions, None if wide else console.width) if decisions else ():
         console.print(line)
     for decision in decisions:
-        if decision.status != "Placed":
+        if decision.status != "Placed" or decision.left_out:
             console.print()
             console.print(screen.styled(decision.explain()))
 
 
 def exit_code(decisions: Decisions, problems: Sequence[Note] = ()) -> Exit:
-    statuses = {decision.status for decision in decisions}
-    if "Invalid" in statuses or problems:
+    """As the worst of them; one that is placed in part still waits for the rest."""
+    if problems or any(decision.status == "Invalid" for decision in decisions):
         return Exit.INVALID
-    return Exit.WAITING if "Waiting" in statuses else Exit.PLACED
+    waits = any(decision.status == "Waiting" or decision.left_out for decision in decisions)
+    return Exit.WAITING if waits else Exit.PLACED

@@ -70,15 +70,18 @@ def _rows(decision: Decision, wide: bool) -> Iterator[tuple[str, str, str, str]]
 
 
 def _placed(decision: Decision, request: Request, wide: bool) -> Iterator[tuple[str, str, str, str]]:
+    domains, left_out = decision.domains, decision.left_out
     for depth, group in _nested(request.root, 0):
-        if group.name not in decision.domains:
+        if group.name in left_out and group.name not in domains:
+            yield "  " * depth + group.name, f"0/{_wanted(group)}", "left out", "-"
+        if group.name not in domains:
             continue
         sets = [decision.pod_sets.get(one.name, {}) for one in group.pod_sets()]
         nodes: dict[str, int] = {}
         for counts in sets:
             for node, pods in counts.items():
                 nodes[node] = nodes.get(node, 0) + pods
-        where = "/".join(decision.domains[group.name]) or "cluster"
+        where = "/".join(domains[group.name]) or "cluster"
         counted = _counted(sum(nodes.values()), _wanted(group))
         yield "  " * depth + group.name, counted, where, _named(nodes, wide)
 

@@ -134,4 +134,5 @@ def _of_refused(stands: Standings, one: Refused) -> Told:
 
 
 def _of_ended(one: Ended) -> Told:
-    return Told(Placed(one.request, Placement({})), queue=one.request.queue, ended=one.how)
+    done = {pods.name: pods.count for pods in one.request.root.pod_sets()}
+    return Told(Placed(one.request, Placement({}), done=done), queue=one.request.queue, ended=one.how)

@@ -327,6 +327,8 @@ def legend(decision: Decision, drawn: list[Mark], one_sign: str, width: int) -> 
         if mark.title in decision.ranks:
             for row in wrap("ranks " + runs(decision.ranks[mark.title]), width - 4, break_on_hyphens=False):
                 yield Text(clean("  " + row), style="dim")
+    if decision.left_out:
+        yield Text(clean("left out: " + ", ".join(f"{pods} of {name}" for name, pods in decision.left_out.items())))
     yield _key(one_sign)
 
 

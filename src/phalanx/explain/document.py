@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from phalanx.explain import text
+from phalanx.explain import tally, text
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem, shown
 from phalanx.model.reasons import ClosedQueue, DomainEvidence, FullQuota, Reason, WayOut
@@ -28,6 +28,7 @@ def decision(decided: Decision, ways_out: tuple[WayOut, ...] = ()) -> dict[str, 
     return {
         **named,
         "status": type(decided).__name__,
+        **_counts(decided),
         **_where(decided),
         "proved": decided.proved if isinstance(decided, Waiting) else None,
         "evictions": [],
@@ -87,6 +88,11 @@ def _quota(one: FullQuota) -> dict[str, Any]:
     shown = {name: show(one.resource, amount) for name, amount in amounts.items()}
     held = {"heldBy": list(one.held_by)}
     return {"queue": one.queue, "flavor": one.flavor, "resource": one.resource, **shown, **held}
+
+
+def _counts(decided: Decision) -> dict[str, Any]:
+    counts = tally.of(decided)
+    return {"wanted": counts.wanted, "placed": counts.placed, "leftOut": dict(counts.left_out)}
 
 
 def _where(decided: Decision) -> dict[str, Any]:

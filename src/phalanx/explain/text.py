@@ -5,10 +5,10 @@ A line says who needs what, what is there, what is missing, what would help::
     waiting: group "workers" needs 10 pods in one rack; best is b2/r1 with 7 (gpu short on 3 nodes). Block b2 ...
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
-from phalanx.explain import words
+from phalanx.explain import tally, words
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason, WayOut, Why
@@ -50,7 +50,7 @@ def held_back(reason: Reason, ways_out: tuple[WayOut, ...] = ()) -> str:
 def full(decision: Decision, ways_out: tuple[WayOut, ...] = ()) -> str:
     """Everything worth reading, wrapped; ends without a newline."""
     if isinstance(decision, Placed):
-        parts = [_head(decision.request, "Placed"), *_placed(decision)]
+        parts = [_placed_head(decision), *_placed(decision), *_left_out(decision)]
     elif isinstance(decision, Invalid):
         parts = [f"{decision.kind} {decision.namespace}/{decision.name}: Invalid", *_problems(decision.problems)]
     else:
@@ -62,15 +62,39 @@ def full(decision: Decision, ways_out: tuple[WayOut, ...] = ()) -> str:
 
 
 def _whereabouts(placed: Placed) -> str:
-    root = placed.request.root
-    count = sum(pods for counts in placed.placement.pod_sets.values() for _, pods in counts)
+    root, counts = placed.request.root, tally.of(placed)
     used = {node for counts in placed.placement.pod_sets.values() for node, _ in counts}
     level = placed.placement.level_reached.get(root.name, "cluster")
     domain = placed.placement.domains.get(root.name, ())
     where = f" in {level} {words.place(domain)}" if domain else ""
     missed = [group.name for group in root.groups() if _missed(placed, group)]
     note = f"; the preferred level was missed by {_quoted(missed)}" if missed else ""
-    return f"{words.pods(count)} on {words.nodes(len(used))}{where}{note}"
+    count = f"{counts.placed} of {words.pods(counts.wanted or 0)}" if counts.left_out else words.pods(counts.placed)
+    rest = f"; left out: {_named(counts.left_out)}" if counts.left_out else ""
+    return f"{count} on {words.nodes(len(used))}{where}{note}{rest}"
+
+
+def _named(left_out: Mapping[str, int]) -> str:
+    """``3 of "workers" and 1 of "b"``; of many the first."""
+    shown = [f'{pods} of "{name}"' for name, pods in left_out.items()]
+    return " and ".join(shown) if len(shown) < 3 else f"{', '.join(shown[:2])} and of {len(shown) - 2} more"
+
+
+def _placed_head(placed: Placed) -> str:
+    counts = tally.of(placed)
+    if not counts.is_partial:
+        return _head(placed.request, "Placed")
+    title = f"{placed.request.kind} {placed.request.id}"
+    return f"{title}: Placed in part, {counts.placed} of {words.pods(counts.wanted or 0)}"
+
+
+def _left_out(placed: Placed) -> Iterator[str]:
+    """One line for each part that has pods without a place."""
+    left_out = tally.of(placed).left_out
+    for i, (name, count) in enumerate([*left_out.items()][:GROUPS_MAX]):
+        yield from _lines("LEFT OUT" if not i else "", f"{name}: {words.pods(count)}")
+    if len(left_out) > GROUPS_MAX:
+        yield from _lines("", f"... and of {len(left_out) - GROUPS_MAX} more groups")
 
 
 def _missed(placed: Placed, group: Group) -> bool:

@@ -66,7 +66,7 @@ class Glance:
         known = self.waiting(gang) or self._wrong(gang)
         if known is not None:
             return replace(known, warnings=(*known.warnings, *notes))
-        return Placed(gang.request, self.placement(gang), notes)
+        return Placed(gang.request, self.placement(gang), notes, done=_done(gang))
 
     def _wrong(self, gang: Gang) -> Invalid | None:
         """What is wrong with a gang that could be read and cannot be placed."""
@@ -182,6 +182,13 @@ def _pod(request: Request, pods: PodSet, number: int, rank: int | None) -> Pod:
 
 
 # -- where it is -------------------------------------------------------------------------------------------------
+
+
+def _done(gang: Gang) -> dict[str, int]:
+    """Pods of each set that need their place no more."""
+    if gang.state is State.FINISHED:
+        return {pods.name: pods.count for pods in gang.request.root.pod_sets()}
+    return {name: seen.succeeded for name, seen in gang.seen().items() if seen.succeeded}
 
 
 def _homes(gang: Gang, pod_set: str) -> list[str]:

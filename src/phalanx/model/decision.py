@@ -1,5 +1,6 @@
 """What was decided about one request."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phalanx.model.placement import Placement
@@ -10,10 +11,13 @@ from phalanx.model.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Placed:
+    """``done``: pods of each set that had their place until their work was done; of a gang that runs already."""
+
     request: Request
     placement: Placement
     warnings: tuple[Problem, ...] = ()
     work: int = 0  # counted work units spent on the decision
+    done: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
