@@ -216,6 +216,20 @@ def test_a_queue_that_is_full_on_the_cluster_lets_nobody_start(write, on_cluster
     assert found["reason"]["type"] == "OverQuota"
 
 
+def test_who_names_a_gang_that_is_on_the_cluster_is_asked_about_with_it(write, on_cluster, capsys: Captured) -> None:
+    gang = living(docs.gang("llm"))
+    del gang["spec"]["podGroups"][0]["template"]
+    doc = job(scheduler="phalanx")
+    doc["metadata"] = {"name": "train", "namespace": "serving"}
+    doc["spec"]["template"]["metadata"] = {"labels": {"phalanx.dev/gang": "llm"}}
+    on_cluster()
+    assert check("--cluster", "-f", write(doc)) == 4
+    assert "names Gang llm (phalanx.dev), which does not exist" in capsys.readouterr().out
+    on_cluster(gang)
+    assert check("--cluster", "-f", write(doc)) == 0
+    assert "Gang serving/llm: yes: 2 pods on 2 nodes in rack b1/r1" in capsys.readouterr().out
+
+
 def test_a_document_copied_from_a_cluster_is_asked_about_anew(write, on_cluster, capsys: Captured) -> None:
     on_cluster()
     doc = job(scheduler="phalanx")

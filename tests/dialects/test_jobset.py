@@ -455,8 +455,8 @@ def test_what_happens_to_pods_later_is_not_read() -> None:
 def test_pods_that_name_their_gang_are_placed_with_it() -> None:  # J-004, J-022, J-049, X-08, X-43
     doc = jobset(rj("a", pod=linked("w")), rj("b", pod=linked("w")), mode="Gang")
     found = read([doc])
-    assert (found.requests, found.invalid) == ((), ())
-    assert any("belong to Workload default/w" in note.message for note in found.warnings)
+    ((problem,),) = [one.problems for one in found.invalid]
+    assert found.requests == () and "names Workload w (scheduling.k8s.io), which does not exist" in problem.message
 
 
 def test_a_gang_learns_the_pods_of_a_jobset_that_names_it() -> None:  # J-022

@@ -222,8 +222,8 @@ def test_the_manifest_itself_is_not_touched() -> None:
 
 def test_a_job_with_a_reference_is_no_gang_of_its_own() -> None:  # J-010, W-114
     found = read(list(made(jobset(rj("a", 1), mode="Gang")).jobs))
-    assert (found.requests, found.invalid) == ((), ())
-    assert any("belong to Workload default/w-sample" in note.message for note in found.warnings)
+    assert found.requests == () and {one.kind for one in found.invalid} == {"Job"}
+    assert all("names Workload w-sample" in problem.message for one in found.invalid for problem in one.problems)
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)

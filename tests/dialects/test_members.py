@@ -3,6 +3,7 @@
 from typing import Any
 
 from phalanx.dialects.reading import read
+from phalanx.model.decision import Invalid
 from phalanx.model.request import Missing, PodSet, Request
 from phalanx.model.resources import NANO
 from tests.dialects.manifests import Doc, gang, job, pod_spec
@@ -102,10 +103,32 @@ def test_a_pod_that_runs_is_a_member_too() -> None:
     assert (sets(found), found.missing) == ([("w", 2, 2, 1)], ())
 
 
-def test_a_pod_whose_gang_is_not_given_waits_for_it() -> None:  # W-093, W-102
-    found = read([pod("p0")])
-    assert found.items == ()
-    assert "which is not among the documents" in found.warnings[0].message
+def test_a_pod_whose_gang_is_not_given_waits_for_it_and_is_told_so() -> None:  # W-093, W-102
+    found = read([pod("p0"), pod("p1"), pod("p2")])
+    (wrong,) = found.items
+    assert isinstance(wrong, Invalid) and (wrong.kind, wrong.name) == ("Pod", "p0")
+    ((problem,), (other,)) = wrong.problems, found.warnings
+    assert (problem.path, problem.value) == ("metadata.labels['phalanx.dev/gang']", "llm")
+    assert "names Gang llm (phalanx.dev), which does not exist" in problem.message
+    assert other.value == "p1" and other.message.endswith("they wait for it (and 1 more pod alike)")
+
+
+def test_who_waits_for_a_gang_stands_among_the_others_where_it_was_given() -> None:
+    lost = linked(job(), **{"phalanx.dev/gang": "gone"})
+    alone = {**job(), "metadata": {"name": "alone"}}
+    found = read([lost, alone, pod("p0"), gang({"name": "w", "minCount": 1})])
+    assert [(one.kind, one.name, isinstance(one, Request)) for one in found.items] == [
+        ("Job", "train", False), ("Job", "alone", True), ("Gang", "llm", True)
+    ]  # fmt: skip
+
+
+def test_a_workload_of_which_pods_run_is_past_waiting_for_its_gang() -> None:
+    made = {**linked(job())["metadata"], "uid": "u"}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": made["name"], "uid": "u", "controller": True}
+    runs = pod("p0", nodeName="n1")
+    runs["metadata"]["ownerReferences"] = [owner]
+    assert read([{**linked(job()), "metadata": made}, runs]).invalid == ()
+    assert read([{**linked(job()), "metadata": made}]).invalid != ()
 
 
 def test_what_is_wrong_with_a_member_is_wrong_with_its_gang() -> None:

@@ -205,7 +205,6 @@ def test_a_job_whose_pods_name_a_gang_is_placed_with_it() -> None:  # W-068
 @pytest.mark.parametrize(
     "metadata",
     [
-        {"labels": {"phalanx.dev/gang": "llm"}},
         {"labels": {"job-name": "train"}},
         {"ownerReferences": [{"kind": "ReplicaSet", "name": "web-1", "controller": True}]},
     ],

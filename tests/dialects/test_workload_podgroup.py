@@ -330,10 +330,17 @@ def test_a_basic_tree_with_a_domain_is_one_decision() -> None:
     assert (one.root.required, one.root.min_members) == (RACK, 1)
 
 
-def test_a_group_whose_parent_is_not_given_waits_for_it() -> None:
-    reading = found(below("c", "a"))
-    assert reading.requests == ()
-    assert "CompositePodGroup c, which is not among the documents: it waits for it" in said(below("c", "a"))
+def test_a_group_whose_parent_is_not_given_waits_for_it_and_says_so() -> None:
+    told = "names CompositePodGroup c (scheduling.k8s.io), which does not exist; it waits until it does"
+    assert problems_of(below("c", "a")) == [("PodGroup", f"spec.parentCompositePodGroupName: {told}")]
+
+
+def test_of_a_tree_without_its_root_the_group_that_names_it_says_so() -> None:
+    mid = composite("mid", parentCompositePodGroupName="c")
+    read = read_workloads([mid, below("mid", "a")], AROUND)
+    assert [(one.kind, one.name) for one in read.invalid] == [("CompositePodGroup", "mid")]
+    notes = [note.message for those in read.notes.values() for note in those]
+    assert notes == ["is placed with CompositePodGroup c, which is not among the documents: it waits for it"]
 
 
 def test_parents_that_run_in_a_circle_are_a_problem() -> None:

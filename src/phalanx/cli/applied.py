@@ -9,6 +9,7 @@ from phalanx.kube import glance
 from phalanx.kube.configuration import Configuration
 from phalanx.kube.glance import Glance
 from phalanx.model.decision import Invalid
+from phalanx.model.reasons import Why
 
 Document = Mapping[Any, Any]
 
@@ -28,7 +29,8 @@ def _without_uid(doc: Document) -> Document:
 
 def agreed(decisions: Decisions, seen: Glance) -> Decisions:
     """The decisions as the scheduler would make them: it knows of queues, and of those who wait already. Of what is
-    none of its gangs, or was one and is over, it knows nothing, and what was decided stays."""
+    none of its gangs, or was one and is over, it knows nothing, and what was decided stays; so it does where the
+    scheduler only waits for pods that the documents would make."""
     alive = [(one, one.request) for one in seen.gangs() if one.state is not State.FINISHED]
     gangs = {(asked.kind, asked.namespace, asked.name, asked.unit): one for one, asked in alive}
     refused = {(one.kind, one.namespace, one.name): one for _, one in seen.told.refused}
@@ -40,7 +42,12 @@ def agreed(decisions: Decisions, seen: Glance) -> Decisions:
         if isinstance(one.decided, Invalid) or (gang is None and wrong is None):
             found.append(one)
         elif gang is not None:
-            found.append(Decision(seen.decided(gang), seen.ways_out(gang)))
+            there = Decision(seen.decided(gang), seen.ways_out(gang))
+            found.append(one if _lacks_pods(there) and not _lacks_pods(one) else there)
         elif wrong is not None:
             found.append(Decision(wrong))
     return found
+
+
+def _lacks_pods(one: Decision) -> bool:
+    return one.reason is not None and one.reason.type is Why.PODS_MISSING

@@ -1,6 +1,6 @@
 """``phalanx check``: what is wrong with manifests, whether they would fit now, and what of them is not looked at."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,12 @@ from phalanx.cli.errors import Exit
 from phalanx.cli.handing import Named
 from phalanx.cli.standing import Standing, Standings
 from phalanx.cluster import Cluster, Decision, Decisions, Note
-from phalanx.dialects import documents
+from phalanx.dialects import documents, readers
+from phalanx.dialects.documents import Document
+from phalanx.dialects.following import ties
 from phalanx.kube import glance
 from phalanx.kube.configuration import Configuration
+from phalanx.model.objects import ObjectKey
 
 SCHEMA = "phalanx.dev/check/v1"
 
@@ -47,12 +50,13 @@ def run(sources: Sequence[str], output: str, there: Source, on_cluster: bool) ->
 
 def _found(docs: list[Any], look: Look | None, settings: Configuration) -> Findings:
     """Problems of what is in the cluster already are no findings: they are not about these documents."""
-    given = {doc.key: doc.value for doc in documents.sort(docs)[0]}
+    read = {doc.key: doc for doc in documents.sort(docs)[0]}
+    given = {key: doc.value for key, doc in read.items()}
     there = documents.sort(look.objects)[0] if look is not None else []
     others = [doc for doc in there if doc.key not in given]
     objects = [doc.value for doc in others]
     cluster = Cluster.from_manifests([*objects, *docs])
-    decisions = cluster.place(docs)
+    decisions = cluster.place([*_gathering(read.values(), others), *docs])
     astray: dict[Named, Note] = {}
     if look is not None:
         decisions = applied.agreed(decisions, applied.seen(objects, given.values(), look.now, settings))
@@ -65,6 +69,19 @@ def _found(docs: list[Any], look: Look | None, settings: Configuration) -> Findi
     standing = _standing(decisions, look, settings) if look is not None else []
     costs = costly.found(given.values(), settings) if look is None else []
     return Findings(decisions, problems, astray, warnings, bool(cluster.snapshot.nodes), standing, costs)
+
+
+def _gathering(given: Iterable[Document], others: Iterable[Document]) -> list[Any]:
+    """What there is already of all that these documents say they belong to: a Gang that their pods name, its parents.
+    They are decided with it."""
+    there = {doc.key: doc for doc in others if doc.of_kind in readers.GATHERERS.keys() - readers.NEVER_THERE}
+    found: dict[ObjectKey, Document] = {}
+    line = [key for doc in given for key in sorted(ties.of(doc))]
+    for key in line:
+        if key in there and key not in found:
+            found[key] = there[key]
+            line += sorted(ties.of(there[key]))
+    return [doc.value for doc in found.values()]
 
 
 def _standing(decisions: Decisions, look: Look, settings: Configuration) -> list[Standing]:

@@ -15,7 +15,7 @@ from phalanx.engine.lifecycle import State
 from phalanx.engine.views import View
 from phalanx.explain import text
 from phalanx.kube import status
-from phalanx.kube.glance import Glance, is_manifest
+from phalanx.kube.glance import Glance, is_manifest, was_never_there
 from phalanx.model.decision import Decision
 
 NOBODY = "no scheduler has said anything of it; is one running?"
@@ -137,7 +137,7 @@ class Standings:
 
     def of(self, view: View) -> Standing:
         gang = self.seen.engine.book.gangs[view.id]
-        fresh = is_manifest(self.seen.told, view.id) and all(not key.uid or "/" in key.uid for key in gang.pods)
+        fresh = is_manifest(self.seen.told, view.id) and all(was_never_there(key.uid) for key in gang.pods)
         return Standing(view, self.seen.decided(gang), self.sayings.of(view), fresh)
 
 

@@ -68,10 +68,12 @@ def _of_kin(look: Look, stands: Standings, name: str) -> list[Told]:
     kin = Kin.of(look)
     for key in kin.meant(name, look):
         above, below = kin.belongs_to(key), kin.holds(key)
+        alike = [one for gone in above if gone not in kin.docs for one in kin.holds(gone) if one.kind == key.kind]
         found = (
             _of_keys(look, stands, kin, [key])
             or _through(f"{title(key)} is part of", _of_keys(look, stands, kin, above, below))
             or _through(f"{title(key)} is placed as what it made:", _of_keys(look, stands, kin, below)[:MOST])
+            or _through(f"{title(key)} waits for the same as", _of_keys(look, stands, kin, alike)[:1])
         )
         if found:
             return found

@@ -88,6 +88,11 @@ def of(pod: Field) -> Link | None:
     return found[0] if found else None
 
 
+def leads_nowhere(to: Carrier, name: str, so: str) -> str:
+    """What is said of a name of an object that is not there. ``so``: who waits for it."""
+    return f"names {to.kind} {name[:100]} ({to.api_group}), which does not exist; {so} until it does"
+
+
 def _disagree(one: Link, other: Link) -> bool:
     """Whether two links name different things; what only one of them says is no contradiction."""
     parts = ((one.group, other.group), (one.replica, other.replica))

@@ -8,7 +8,19 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from phalanx.dialects import clusterstate, documents, exclusive, gang, inheritance, jobspec, links, owners, readers
+from phalanx.dialects import (
+    absentees,
+    clusterstate,
+    documents,
+    exclusive,
+    gang,
+    inheritance,
+    jobspec,
+    links,
+    owners,
+    readers,
+)
+from phalanx.dialects.absentees import Naming
 from phalanx.dialects.documents import Document, Role
 from phalanx.dialects.fields import Field, Notes
 from phalanx.dialects.kindtable import Kind
@@ -34,6 +46,7 @@ class WorkloadReading:
     ``notes``: warnings by request id (``namespace/name`` for a workload that gave no Request).
     ``outlines``: the normal form of each workload that is valid.
     ``problems``, ``warnings``: about documents that are no workload at all.
+    ``absentees``: who names what is not there; whoever reads all there is counts them among the items.
     """
 
     items: tuple[Request | Invalid, ...]
@@ -41,6 +54,7 @@ class WorkloadReading:
     problems: Problems = ()
     warnings: Problems = ()
     outlines: tuple[Outline, ...] = ()
+    absentees: tuple[Invalid, ...] = ()
 
     @property
     def requests(self) -> tuple[Request, ...]:
@@ -69,6 +83,7 @@ class _Open:
     aside: _Aside | None = None
     read: bool = False  # its reader was asked
     joins: set[ObjectKey] = field(default_factory=set)  # what its pods say they belong to
+    lost: list[Link] = field(default_factory=list)  # those of its links that lead to what is not there
 
 
 def read(docs: list[Document], around: Surroundings, snapshot: Snapshot | None) -> WorkloadReading:
@@ -89,9 +104,18 @@ def read(docs: list[Document], around: Surroundings, snapshot: Snapshot | None) 
         if one.aside is None and not one.read and not one.at.notes.problems:
             _outline(one, around)
     found = _gathered([one for one in open_docs if one.aside is None], members, around, snapshot)
-    aside = [one for one in open_docs if one.aside is not None]
+    lost = _lost(open_docs, members, docs)
+    told = {(one.kind, one.namespace, one.name) for one in lost}
+    aside = [one for one in open_docs if one.aside is not None and one.doc.key.address not in told]
     refused = {one.doc.key for one in open_docs if one.at.notes.problems}
-    return replace(found, warnings=(*warnings, *_told(aside, refused)))
+    return replace(found, warnings=(*warnings, *_told(aside, refused)), absentees=lost)
+
+
+def _lost(given: list[_Open], members: list[_Open], docs: list[Document]) -> tuple[Invalid, ...]:
+    """An Invalid for each who waits for what is not there. Members that are not given to be placed run already."""
+    running = {one.doc.key for one in members} - {one.doc.key for one in given}
+    namings = (Naming(one.doc, link) for one in given for link in one.lost if not one.at.notes.problems)
+    return tuple(absentees.told(namings, {doc.key: doc for doc in docs}, running))
 
 
 def _gathered(
@@ -205,15 +229,22 @@ def _foreign(one: _Open, neighbours: Neighbours) -> _Aside | None:
     if one.doc.role is not Role.UNREAD:
         return None
     link = links.of(one.at.at("spec", "template").aside())
-    return None if link is None else _belongs(link, one.doc, neighbours)
+    if link is None:
+        return None
+    one.lost += [] if _is_there(link, one.doc, neighbours) else [link]
+    return _belongs(link, one.doc, neighbours)
 
 
 def _belongs(link: Link, doc: Document, neighbours: Neighbours) -> _Aside:
     host = readers.target(link, doc.namespace)
-    given = link.carrier is links.KUEUE_PODS or neighbours.find(*host) is not None
-    absent = "" if given else ", which is not among the documents: they wait for it"
+    absent = "" if _is_there(link, doc, neighbours) else ", which is not among the documents: they wait for it"
     whom = f"{link.carrier.kind} {doc.namespace}/{link.name[:100]}"
     return _Aside(f"its pods belong to {whom} and are placed with it{absent}", host)
+
+
+def _is_there(link: Link, doc: Document, neighbours: Neighbours) -> bool:
+    """Whether what a link names is among the documents, or is no object at all."""
+    return link.carrier is links.KUEUE_PODS or neighbours.find(*readers.target(link, doc.namespace)) is not None
 
 
 def _made_by_job(one: _Open) -> _Aside | None:
@@ -254,6 +285,7 @@ def _join(
                 left.append(entry)
                 continue
             named.append(link)
+            one.lost += [] if _is_there(link, one.doc, neighbours) else [link]
             one.joins.add(readers.target(link, one.doc.namespace))
             joined.setdefault(readers.target(link, one.doc.namespace), []).append(_member(one.doc, entry, link))
         if not one.at.notes.problems:  # a bad link is told on the one who wrote it

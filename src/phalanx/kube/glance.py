@@ -105,7 +105,7 @@ class Glance:
             for group in gang.request.root.groups()
         }
         domains = {name: shared(found) for name, found in paths.items() if found}
-        reached = {name: tree.topology.level_name(len(path)) for name, path in domains.items() if path}
+        reached = {name: tree.topology.level_name(len(path)) for name, path in domains.items()}
         counted = {name: _counted(nodes, tree) for name, nodes in homes.items() if nodes}
         return Placement(counted, domains, reached, _ranks(gang))
 
@@ -136,13 +136,22 @@ def at(
     unread = {CLAIM, VOLUME} - {("", str(one.get("kind"))) for one in objects}
     follower, engine = Follower(marks, lambda: unread), Engine(policy, settings)
     for one in objects:
-        follower.seen(one)
+        follower.seen(_told_apart(one))
     told = follower.tell()
     engine.step(_with_manifests(told, now), now)
     return Glance(engine, told, now)
 
 
 # -- manifests ---------------------------------------------------------------------------------------------------
+
+
+def _told_apart(one: Document) -> Document:
+    """The object; a pod of manifests with an id of its own, for pods are told apart by theirs."""
+    metadata = one.get("metadata")
+    if one.get("kind") != "Pod" or not isinstance(metadata, Mapping) or metadata.get("uid"):
+        return one
+    namespace, name = metadata.get("namespace") or "default", metadata.get("name")
+    return {**one, "metadata": {**metadata, "uid": f"{namespace}/{name}"}}
 
 
 def _with_manifests(told: Told, now: float) -> Iterator[Event]:
@@ -152,7 +161,8 @@ def _with_manifests(told: Told, now: float) -> Iterator[Event]:
         if not isinstance(event, GangSeen) or not is_manifest(told, event.request.id):
             yield event
             continue
-        since = event.since or now + number * 1e-6
+        has_age = event.since >= 1  # units of one that has none are moments apart all the same
+        since = event.since if has_age else now + number * 1e-6
         yield replace(event, since=since)
         if event.request.id not in with_pods:
             yield from (PodSeen(pod) for pod in _made(event.request))
@@ -161,7 +171,12 @@ def _with_manifests(told: Told, now: float) -> Iterator[Event]:
 def is_manifest(told: Told, gang: str) -> bool:
     """Whether a gang was read from an object that was in no cluster."""
     subject = told.subjects.get(gang)
-    return subject is not None and not subject.uid
+    return subject is not None and was_never_there(subject.uid)
+
+
+def was_never_there(uid: str) -> bool:
+    """Whether this is no uid that a server gave: those have no slash."""
+    return not uid or "/" in uid
 
 
 def _made(request: Request) -> Iterator[Pod]:

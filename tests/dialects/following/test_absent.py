@@ -30,7 +30,7 @@ def test_a_job_whose_gang_does_not_exist_is_told_which_and_where_it_names_it() -
     told = tell(one, train, *(jobs_pod(train, index, **LABELS) for index in range(2)))
     ((who, (said,)),) = told_on(told).items()
     assert who == ("Job", "train")
-    assert said.startswith("pod template: metadata.labels['phalanx.dev/gang']")
+    assert said.startswith("spec.template.metadata.labels['phalanx.dev/gang']: ")
     assert "names Gang crew (phalanx.dev), which does not exist" in said
     assert not tell(one, jobs_pod(train, 0, again="", **LABELS)).refused, "once"
     told = tell(one, gang())

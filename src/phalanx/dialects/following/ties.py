@@ -20,6 +20,8 @@ _TRAINER = "trainer.kubeflow.org"
 _DEPTH = 8  # how far below the top of an object a pod template is looked for
 _WORK = 2_000  # and in how many entries
 
+Trail = tuple["Trail", str | int] | None  # the way from an object down to a value in it, innermost last
+
 
 def of(doc: Document) -> frozenset[ObjectKey]:
     """The keys of everything an object is tied to."""
@@ -39,23 +41,40 @@ def _linked(doc: Document, at: Field) -> Iterator[ObjectKey]:
 
 
 def templates(value: Mapping[str, object]) -> list[Field]:
-    """The pod templates inside an object of any kind, as far as they are looked for."""
+    """The pod templates inside an object of any kind, each at its place, as far as they are looked for."""
     found: list[Field] = []
-    layer: list[object] = [value.get("spec")]
+    layer: list[tuple[object, Trail]] = [(value.get("spec"), (None, "spec"))]
     work = 0
     for _ in range(_DEPTH):
-        below: list[object] = []
-        for one in layer:
+        below: list[tuple[object, Trail]] = []
+        for one, trail in layer:
             if is_template(one):
-                found.append(Field.of(one))
+                found.append(_at(value, trail))
                 continue
-            held = list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else []
+            held = _held(one)
             work += len(held)
             if work > _WORK:
                 return found
-            below.extend(held)
+            below.extend((inner, (trail, key)) for key, inner in held)
         layer = below
     return found
+
+
+def _held(value: object) -> list[tuple[str | int, object]]:
+    if isinstance(value, list):
+        return list(enumerate(value))
+    return [(key, one) for key, one in value.items() if isinstance(key, str)] if isinstance(value, dict) else []
+
+
+def _at(document: Mapping[str, object], trail: Trail) -> Field:
+    keys: list[str | int] = []
+    while trail is not None:
+        trail, key = trail
+        keys.append(key)
+    here = Field.of(document)
+    for key in reversed(keys):
+        here = here.at(key) if isinstance(key, str) else here.items()[key]
+    return here
 
 
 def is_template(value: object) -> bool:

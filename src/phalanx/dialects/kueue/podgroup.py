@@ -60,14 +60,16 @@ def _total(doc: Field, joining: tuple[Member, ...], pods: list[Field]) -> int:
 
 
 def _entries(roles: list[Shape], joining: tuple[Member, ...], more: int) -> list[Entry]:
-    """A pod set for each role, with the wish of its first pod; those yet to come are like the last."""
-    by_name = {member.owner.name: member.entry for member in joining}
+    """A pod set for each role, with the wish of its first pod; those yet to come are like the last. Where a template
+    tells of the pods its role goes by another name, and the first of all speaks for it."""
+    by_name = {member.owner.name: member.entry for member in joining if member.is_pod}
+    said = [by_name.get(role.name, joining[0].entry) for role in roles]
     return [
         {
             "name": _called(role, roles),
             "count": role.count + (more if role is roles[-1] else 0),
-            **{key: by_name[role.name][key] for key in ("topology", "slices") if key in by_name[role.name]},
+            **{key: entry[key] for key in ("topology", "slices") if key in entry},
             "template": role.template,
         }
-        for role in roles
+        for role, entry in zip(roles, said, strict=True)
     ]

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from phalanx.dialects import links
 from phalanx.dialects.fields import Field
+from phalanx.dialects.links import Carrier
 from phalanx.dialects.surroundings import Surroundings
 from phalanx.dialects.workload import policies
 from phalanx.dialects.workload.joining import API_GROUP
@@ -14,7 +16,8 @@ _REFERENCE, _EARLY = "workloadRef", "podGroupTemplateRef"
 
 
 def check(doc: Field, namespace: str, around: Surroundings) -> None:
-    """Say with whom a group that has a parent is placed; a Problem when its parents run in a circle."""
+    """Say with whom a group that has a parent is placed; a Problem when its parent is not there, or when its parents
+    run in a circle."""
     at = doc.at("spec", PARENT)
     check_reference(doc.at("spec"))
     names: list[str] = [doc.at("metadata", "name").aside().text("")] if doc.at("kind").value == KIND else []
@@ -25,7 +28,11 @@ def check(doc: Field, namespace: str, around: Surroundings) -> None:
             at.wrong("the parents run in a circle: " + " -> ".join(names)[:200])
             return
         here = around.neighbours.find(API_GROUP, KIND, namespace, parent)
-    if at.name(None) is None:
+    own = at.name(None)
+    if own is None:
+        return
+    if around.neighbours.find(API_GROUP, KIND, namespace, own) is None:
+        at.wrong(links.leads_nowhere(Carrier(at.path, API_GROUP, KIND), own, "it waits"))
         return
     absent = "" if here is not None else ", which is not among the documents: it waits for it"
     doc.warn(f"is placed with {KIND} {names[-1][:100]}{absent}")

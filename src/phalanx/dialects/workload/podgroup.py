@@ -1,7 +1,7 @@
 """PodGroup of Kubernetes: one gang, or pods that start as they fit, known from the pods that name it.
 
-A PodGroup below a CompositePodGroup is placed with the root of its tree; while an ancestor is not there it waits, as
-it does in Kubernetes.
+A PodGroup below a CompositePodGroup is placed with the root of its tree. While an ancestor is not there it waits, as it
+does in Kubernetes; the group whose parent is missing says so.
 """
 
 from dataclasses import dataclass
