@@ -68,6 +68,56 @@ def without_counts(answers: agreeing.Answers) -> agreeing.Answers:
     return {name: Answer("Invalid", one.reason) if one.status == "Invalid" else one for name, one in answers.items()}
 
 
+# -- which pods there are, and who goes first --------------------------------------------------------------------
+
+
+def linked_job(name: str, pods: int, gang: str, gpus: int = 8) -> Doc:
+    made = small.job(name, pods)
+    made["metadata"]["namespace"] = "serving"
+    labels = {"phalanx.dev/gang": gang}
+    made["spec"]["template"] = {"metadata": {"labels": labels}, **handed_over(small.template(gpus))}
+    return made
+
+
+def learning(name: str, **group: Any) -> Doc:
+    """A Gang whose pods are told by whoever names it."""
+    return small.gang(name, {"name": "workers", **group})
+
+
+def statuses(capsys: Captured, *given: str) -> dict[str, tuple[str, Any]]:
+    """What all commands say, by name."""
+    agree(capsys, *given)
+    return {name[2]: (one.status, one.reason) for name, one in agreeing.placed(capsys, *given)[1].items()}
+
+
+def test_pods_that_nobody_would_make_are_missing_in_every_command(write: Any, capsys: Captured) -> None:
+    given = ("-f", write(*small.cluster(), learning("llm", minCount=3), linked_job("train", 1, "llm")))
+    assert statuses(capsys, *given) == {"llm": ("Waiting", "PodsMissing")}
+
+
+def test_a_pod_that_is_given_beside_its_template_is_one_of_its_pods_in_every_command(
+    write: Any, capsys: Captured
+) -> None:
+    gang, job = learning("llm", minCount=3), linked_job("train", 3, "llm")
+    metadata = {"name": "p0", "namespace": "serving", **job["spec"]["template"]["metadata"]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": job["spec"]["template"]["spec"]}
+    given = ("-f", write(*small.cluster(), gang, job, pod))
+    assert statuses(capsys, *given) == {"llm": ("Placed", None)}
+
+
+@pytest.mark.parametrize("first", ["llm", "other"])
+def test_who_is_given_first_goes_first_in_every_command(first: str, write: Any, capsys: Captured) -> None:
+    """Whoever else of its family comes before it: the cluster has room for one of the two."""
+    gangs = [learning("llm", minCount=6), handed_over(small.gang("other", small.workers(6, required="host", gpus=4)))]
+    del gangs[1]["spec"]["podGroups"][0]["topology"]
+    gangs[1]["spec"]["podGroups"][0]["template"] = handed_over(small.template(8))
+    given = gangs if first == "llm" else gangs[::-1]
+    found = statuses(capsys, "-f", write(*small.cluster(), linked_job("train", 6, "llm"), *given))
+    assert {name: status for name, (status, _) in found.items()} == {
+        first: "Placed", ({"llm", "other"} - {first}).pop(): "Waiting"
+    }  # fmt: skip
+
+
 # -- names of what is not there ----------------------------------------------------------------------------------
 
 LINKS: dict[str, tuple[Doc, Doc, str]] = {  # metadata and spec of a pod, and what of it names something

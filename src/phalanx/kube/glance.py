@@ -4,13 +4,16 @@ The same follower and the same engine as in the running scheduler, for a single 
 shown as it would: whoever asks sees what the scheduler is about to do.
 
 An object without a uid never was in a cluster: it is a manifest, asked about before anybody applied it. It came just
-now, and its pods are taken as made, where none is among the objects.
+now, after those that were given before it, and its pods are taken as made, beside those that are among the objects.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from phalanx.dialects import documents
+from phalanx.dialects.fields import Field
 from phalanx.dialects.following import Follower, Marks, Told
 from phalanx.dialects.kindtable import CLAIM, VOLUME
 from phalanx.engine import slots, views, whatif
@@ -22,6 +25,7 @@ from phalanx.engine.views import View
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
 from phalanx.model.events import Event, GangSeen, PodSeen
 from phalanx.model.nodes import RunningPod
+from phalanx.model.objects import ObjectKey
 from phalanx.model.placement import Counts, Placement
 from phalanx.model.pods import Pod, PodKey
 from phalanx.model.policy import Policy
@@ -138,7 +142,7 @@ def at(
     for one in objects:
         follower.seen(_told_apart(one))
     told = follower.tell()
-    engine.step(_with_manifests(told, now), now)
+    engine.step(_with_manifests(told, now, _places(objects)), now)
     return Glance(engine, told, now)
 
 
@@ -154,18 +158,26 @@ def _told_apart(one: Document) -> Document:
     return {**one, "metadata": {**metadata, "uid": f"{namespace}/{name}"}}
 
 
-def _with_manifests(told: Told, now: float) -> Iterator[Event]:
-    """What was told, and the pods of manifests: they came now, each after the one before it."""
-    with_pods = {event.pod.gang for event in told.events if isinstance(event, PodSeen)}
-    for number, event in enumerate(told.events):
-        if not isinstance(event, GangSeen) or not is_manifest(told, event.request.id):
+def _places(objects: Iterable[Document]) -> dict[ObjectKey, int]:
+    """The place of each manifest among the others."""
+    made = [one for one in objects if not Field.of(one).at("metadata", "uid").present]
+    return {doc.key: number for number, doc in reversed([*enumerate(documents.sort(made)[0])])}
+
+
+def _with_manifests(told: Told, now: float, places: Mapping[ObjectKey, int]) -> Iterator[Event]:
+    """What was told, and the pods of manifests: they came now, each after the one that was given before it."""
+    there: dict[str, dict[str, list[Pod]]] = {}  # by gang and pod set
+    for event in told.events:
+        if isinstance(event, PodSeen) and event.pod.gang is not None and event.pod.pod_set is not None:
+            there.setdefault(event.pod.gang, {}).setdefault(event.pod.pod_set, []).append(event.pod)
+    turns = _turns(told, places)
+    for event in told.events:
+        if not isinstance(event, GangSeen) or event.request.id not in turns:
             yield event
             continue
         has_age = event.since >= 1  # units of one that has none are moments apart all the same
-        since = event.since if has_age else now + number * 1e-6
-        yield replace(event, since=since)
-        if event.request.id not in with_pods:
-            yield from (PodSeen(pod) for pod in _made(event.request))
+        yield replace(event, since=event.since if has_age else now + turns[event.request.id] * 1e-6)
+        yield from (PodSeen(pod) for pod in _made(event.request, there.get(event.request.id, {})))
 
 
 def is_manifest(told: Told, gang: str) -> bool:
@@ -179,13 +191,41 @@ def was_never_there(uid: str) -> bool:
     return not uid or "/" in uid
 
 
-def _made(request: Request) -> Iterator[Pod]:
-    """The pods that a controller would make of a request."""
-    first = slots.offsets(request)
+def _turns(told: Told, places: Mapping[ObjectKey, int]) -> dict[str, int]:
+    """Which of the gangs that were read from manifests comes when: as their documents were given, then as told."""
+    seen = [event.request.id for event in told.events if isinstance(event, GangSeen)]
+    made = [gang for gang in seen if is_manifest(told, gang)]
+    in_turn = sorted(made, key=lambda gang: places.get(told.subjects[gang].key, len(places)))
+    return {gang: number for number, gang in enumerate(in_turn)}
+
+
+def _made(request: Request, there: Mapping[str, Sequence[Pod]]) -> Iterator[Pod]:
+    """The pods that controllers would make of a request, beside those that are there."""
+    first, nobodys = slots.offsets(request), _nobodys(request)
     for pods in request.root.pod_sets():
-        for number in range(pods.count):
-            rank = first[pods.name] + number if pods.name in first else None
-            yield _pod(request, pods, number, rank)
+        own = there.get(pods.name, ())
+        numbers = _numbers(pods, first.get(pods.name), own)[: max(0, pods.count - nobodys[pods.name] - len(own))]
+        for number in numbers:
+            yield _pod(request, pods, number, first[pods.name] + number if pods.name in first else None)
+
+
+def _numbers(pods: PodSet, first: int | None, there: Sequence[Pod]) -> Sequence[int]:
+    """The numbers that are left for pods of a set, beside those that are there."""
+    if first is None:
+        return range(len(there), pods.count)
+    ranks = {pod.rank for pod in there}
+    return [number for number in range(pods.count) if first + number not in ranks]
+
+
+def _nobodys(request: Request) -> Counter[str]:
+    """Pods of each set that nobody would make: they are wanted, and no template and no pod tells of them."""
+    found: Counter[str] = Counter()
+    sets = {pods.name: [pods] for pods in request.root.pod_sets()}
+    sets |= {group.name: [*group.pod_sets()] for group in request.root.groups()}
+    for one in request.missing:
+        for pods in sets.get(one.group, [])[-1:] if not one.groups else ():  # the last shape stands for them
+            found[pods.name] += max(0, one.needed - one.seen)
+    return found
 
 
 def _pod(request: Request, pods: PodSet, number: int, rank: int | None) -> Pod:
