@@ -224,7 +224,7 @@ def test_who_names_a_gang_that_is_on_the_cluster_is_asked_about_with_it(write, o
     doc["spec"]["template"]["metadata"] = {"labels": {"phalanx.dev/gang": "llm"}}
     on_cluster()
     assert check("--cluster", "-f", write(doc)) == 4
-    assert "names Gang llm (phalanx.dev), which does not exist" in capsys.readouterr().out
+    assert "names Gang llm (phalanx.dev), which does not exist" in " ".join(capsys.readouterr().out.split())
     on_cluster(gang)
     assert check("--cluster", "-f", write(doc)) == 0
     assert "Gang serving/llm: yes: 2 pods on 2 nodes in rack b1/r1" in capsys.readouterr().out
