@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
+from phalanx.model.policy import BUDGET_MAX, CANDIDATES, NODES, Policy
 from phalanx.model.resources import NANO, Resources
 
 TEXT = st.text(max_size=4) | st.sampled_from(("", "n1", "n2", "a/b/7", "a/b/8", "007", "\ud800", "\u2028", "status"))
@@ -24,6 +25,9 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     NoneType: st.none(),
     Any: st.none() | st.booleans() | NUMBER | FINITE | TEXT,
     Resources: st.dictionaries(TEXT, AMOUNT, max_size=2).map(Resources.of),
+    Policy: st.builds(
+        Policy, candidates=st.sampled_from(CANDIDATES), nodes=st.sampled_from(NODES), budget=st.integers(0, BUDGET_MAX)
+    ),
 }
 
 
