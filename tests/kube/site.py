@@ -34,9 +34,7 @@ listen: {port: 0}
 logs: {format: json, level: info}
 """
 ACCOUNT = "system:serviceaccount:phalanx-system:phalanx-scheduler"
-PATIENCE = float(
-    os.environ.get("PHALANX_PATIENCE", "60")
-)  # seconds; the machine may be slow, a test never waits longer
+PATIENCE = float(os.environ.get("PHALANX_PATIENCE", "120"))  # seconds; the machine may be slow, no test waits longer
 
 # Kinds whose conditions are waited for, and where they are.
 _LOOKED_AT = {

@@ -158,4 +158,4 @@ KINDS: dict[str, Kind] = {
 }
 SEVERAL = ("jobset", "leaderworkerset", "podgroup", "compositepodgroup", "gang")  # kinds whose pods may differ
 ONE_BY_ONE = ("deployment",)  # whose pods start one by one
-NAMING = ("statefulset", "leaderworkerset")  # whose pods have the names of their predecessors
+NAMING = ("statefulset", "leaderworkerset", "jobset")  # whose pods, or Jobs, have the names of their predecessors
