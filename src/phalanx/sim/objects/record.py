@@ -15,9 +15,9 @@ CopyOf = Callable[[str, Doc], str]  # incarnation of a workload and labels of a 
 
 @dataclass(slots=True)
 class PodLife:
-    """One pod. ``unit``: the gang it was drawn for; None: a pod of others. ``level``: labels of its node as they were
-    when it came there. ``ours``: we gave it its node. ``evicted``: we asked it to leave. ``lost``: it left by somebody
-    else's doing."""
+    """One pod. ``unit``: the gang it was drawn for; None: a pod of others. ``labels``: of its node, as they were when
+    it came there. ``ours``: we gave it its node. ``promised``: the node that we let a gated pod go to. ``evicted``: we
+    asked it to leave. ``lost``: it left by somebody else's doing."""
 
     key: ObjectKey
     uid: str
@@ -33,6 +33,7 @@ class PodLife:
     ready: bool = False
     gone: bool = False
     ours: bool = False
+    promised: str = ""
     evicted: bool = False
     lost: bool = False
 
@@ -121,9 +122,6 @@ class Record:
     def _of_pod(self, uid: str) -> Incarnation | None:
         found = self.pods.get(uid)
         return None if found is None else found.owner
-
-    def of_unit(self, unit: Unit) -> list[PodLife]:
-        return [life for life in self.here.values() if life.unit == unit]
 
 
 def _owner(doc: Doc) -> Incarnation | None:

@@ -162,8 +162,12 @@ class World:
     def _crowd(self, pod: Doc) -> None:
         """A pod of others may come to a node before we hear of it."""
         node = pod["spec"].get("nodeName")
-        if node and self.record.pods[pod["metadata"]["uid"]].unit is None:
-            self.crowded[node] = max(self.crowded.get(node, self.now), self.now)
+        if not node or self.record.pods[pod["metadata"]["uid"]].unit is not None:
+            return
+        self.crowded[node] = max(self.crowded.get(node, self.now), self.now)
+        for life in self.record.here.values():
+            if life.promised == node and not life.node:
+                self._note(life, f"others came to {node}")
 
     def _note(self, life: PodLife, what: str) -> None:
         if life.unit is not None:
@@ -200,7 +204,15 @@ class World:
                 self._note_owner(effect.owner.uid, "suspended by us")
             elif isinstance(effect, Bind) and effect.key.uid in self.record.pods:
                 self.record.pods[effect.key.uid].ours = True
+            elif isinstance(effect, Ungate) and effect.key.uid in self.record.pods:
+                self._promise(self.record.pods[effect.key.uid], effect.node)
         self.hands.carry_out(effects)
+
+    def _promise(self, life: PodLife, node: str) -> None:
+        """Another scheduler will bind it there, if there is room then. Pods of others may be there already."""
+        life.promised = node
+        if node in self.crowded:
+            self._note(life, f"others came to {node}")
 
     def restart(self) -> None:
         """The scheduler is lost with all it knew, and another one begins."""
