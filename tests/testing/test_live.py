@@ -27,3 +27,31 @@ def test_pods_that_come_one_by_one_are_bound_together_once_the_last_is_there() -
 def test_answers_are_words_and_a_wrong_one_is_named() -> None:
     with pytest.raises(ValueError, match="'perhaps' is not one of bound"):
         LiveScheduler().step(answers=[("default", "p", "u", "n0", "perhaps")], now=1.0)
+
+
+def test_a_manifest_that_is_wrong_is_shown_as_invalid_until_it_is_corrected_or_deleted() -> None:
+    scheduler = LiveScheduler()
+    wrong = objects.job("train", 2, 4)
+    wrong["metadata"]["annotations"] = {"phalanx.dev/topology-requird": "rack"}
+    scheduler.step(seen=[*objects.cluster(), wrong], now=1000.0)
+    (told,) = scheduler.gangs()
+    assert (told["id"], told["state"], told["reason"], told["bound"]) == ("default/train", "Invalid", None, 0)
+    assert "phalanx.dev/topology-requird" in told["message"]
+    scheduler.step(seen=[objects.job("train", 2, 4)], now=1001.0)
+    assert [(one["id"], one["state"]) for one in scheduler.gangs()] == [("default/train", "Queued")]
+    scheduler.step(seen=[wrong], now=1002.0)
+    assert [one["state"] for one in scheduler.gangs()] == ["Invalid"]
+    scheduler.step(gone=[("batch", "Job", "default", "train")], now=1003.0)
+    assert scheduler.gangs() == []
+
+
+def test_a_gang_that_runs_is_shown_as_running_though_its_manifest_has_become_wrong() -> None:
+    scheduler = LiveScheduler()
+    job = objects.job("train", 1, 4)
+    pod = objects.pod("train-0", 4, owner=job)
+    (bind,) = [one for one in scheduler.step(seen=[*objects.cluster(), job, pod], now=1000.0) if one.kind == "Bind"]
+    bound = {**pod, "spec": {**pod["spec"], "nodeName": bind.node}}
+    scheduler.step(seen=[bound], answers=[("default", bind.name, bind.uid, bind.node, "bound")], now=1001.0)
+    job["metadata"]["annotations"] = {"phalanx.dev/topology-requird": "rack"}
+    scheduler.step(seen=[job], now=1002.0)
+    assert [(one["id"], one["bound"]) for one in scheduler.gangs()] == [("default/train", 1)]

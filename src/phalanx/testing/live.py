@@ -24,6 +24,7 @@ from phalanx.kube import configuration as configurations
 from phalanx.kube import status
 from phalanx.kube.configuration import Configuration
 from phalanx.model import effects as wanted
+from phalanx.model.decision import Invalid
 from phalanx.model.events import Answer, BindAnswered
 from phalanx.model.objects import ObjectKey
 from phalanx.model.pods import PodKey
@@ -78,6 +79,7 @@ class LiveScheduler:
         used = Configuration() if configuration is None else configuration
         engine = Engine(used.policy(), used.settings())
         self._decider = Decider(Follower(used.marks()), engine, lambda: 0.0)
+        self._refused: dict[ObjectKey, Invalid] = {}
 
     def step(
         self,
@@ -103,6 +105,9 @@ class LiveScheduler:
         arguments.number(jitter, "jitter", 0, 1)
         arguments.number(unheard, "unheard", 0)
         outcome = self._decider.step([*deleted, *found], heard, now, jitter, unheard=unheard)
+        for key in [*(one for one, _ in deleted), *(one.key for one in outcome.told.accepted)]:
+            self._refused.pop(key, None)
+        self._refused |= {one.key: invalid for one, invalid in outcome.told.refused}
         return tuple(_effect(one) for one in outcome.effects)
 
     @property
@@ -111,9 +116,14 @@ class LiveScheduler:
         return self._decider.engine.next_at
 
     def gangs(self) -> list[dict[str, Any]]:
-        """All gangs by id, as they are now: ``id``, ``state``, ``reason``, ``message``, ``bound``, ``wanted``."""
+        """All gangs by id, as they are now: ``id``, ``state``, ``reason``, ``message``, ``bound``, ``wanted``.
+
+        What is wrong and cannot be read as a gang is among them, with the state Invalid and its problems as message.
+        """
         book = self._decider.engine.book
-        return [_told(view) for _, view in sorted(views.of_all(book, book.gangs).items())]
+        found = {name: _told(view) for name, view in views.of_all(book, book.gangs).items()}
+        wrong = {f"{one.namespace}/{one.name}": _wrong(one) for one in self._refused.values()}
+        return [one for _, one in sorted({**wrong, **found}.items())]
 
 
 def _row(given: Iterable[Row], name: str) -> Iterable[Row]:
@@ -153,6 +163,17 @@ def _told(view: views.View) -> dict[str, Any]:
         "message": status.sentence(view),
         "bound": view.whole.bound,
         "wanted": view.whole.wanted,
+    }
+
+
+def _wrong(invalid: Invalid) -> dict[str, Any]:
+    return {
+        "id": f"{invalid.namespace}/{invalid.name}",
+        "state": State.INVALID.value,
+        "reason": None,
+        "message": status.listed(invalid.problems),
+        "bound": 0,
+        "wanted": 0,
     }
 
 
