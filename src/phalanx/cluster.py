@@ -29,7 +29,7 @@ from phalanx.model.decision import Invalid, Placed, Waiting
 from phalanx.model.objects import ObjectKey
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
-from phalanx.model.problems import Problem
+from phalanx.model.problems import Place, Problem
 from phalanx.model.reasons import Reason, WayOut
 from phalanx.model.request import Group, Request
 from phalanx.model.resources import plain
@@ -50,23 +50,36 @@ class Note(_Told):
 
     ``path``: where it is. ``value``: what stands there. ``allowed``: what may stand there (empty: see the message).
     ``message``: a sentence. ``about``: the object it is in, where that is another one than the decision is about.
+    ``place``: the file, document and line it is written in, where files were read.
     """
 
     about: ObjectKey | None
+    place: Place | None
 
     def __new__(
-        cls, path: str, value: Any, allowed: tuple[str, ...], message: str, about: ObjectKey | None = None
+        cls,
+        path: str,
+        value: Any,
+        allowed: tuple[str, ...],
+        message: str,
+        about: ObjectKey | None = None,
+        place: Place | None = None,
     ) -> "Note":
         self = super().__new__(cls, path, value, allowed, message)
         self.about = about
+        self.place = place
         return self
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}" if self.path else self.message
+        return self.told_of("")
+
+    def told_of(self, title: str) -> str:
+        """One line: where it is written, who has it, what it is about, and what there is to say."""
+        return ": ".join(map(str, filter(None, (self.place, title, self.path, self.message))))
 
 
 def _notes(problems: Iterable[Problem]) -> tuple[Note, ...]:
-    return tuple(Note(one.path, one.value, one.allowed, one.message, one.about) for one in problems)
+    return tuple(Note(one.path, one.value, one.allowed, one.message, one.about, one.place) for one in problems)
 
 
 # -- one decision ------------------------------------------------------------------------------------------------

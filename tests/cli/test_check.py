@@ -42,10 +42,11 @@ def test_problems_come_first_with_path_value_and_what_is_allowed(write, capsys: 
     assert check("-f", write(*docs.cluster(), docs.gang(), wrong(), SERVICE)) == 4
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "PROBLEMS"
-    assert lines[1].startswith("  Gang serving/typo: spec.podGroups[0].topology.required: ")
-    assert lines[2].startswith("      ")  # the rest of that
-    assert lines[3] == "    value: 'rak'"
-    assert lines[4].startswith("    allowed: ") and "rack" in lines[4]
+    value = lines.index("    value: 'rak'")
+    said = " ".join(line.strip() for line in lines[1:value])
+    assert "Gang serving/typo: spec.podGroups[0].topology.required: " in said
+    assert all(line.startswith("      ") for line in lines[2:value])  # the rest of that
+    assert lines[value + 1].startswith("    allowed: ") and "rack" in lines[value + 1]
     assert lines.index("FITS NOW") < lines.index("NOTED OR IGNORED")
     assert any("Service/web" in line for line in lines[lines.index("NOTED OR IGNORED") :])
 

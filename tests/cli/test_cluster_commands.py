@@ -468,7 +468,7 @@ def test_a_file_that_is_no_snapshot_is_1(write: Write, tmp_path: Path, capsys: C
     broken = tmp_path / "broken.yaml"
     broken.write_text("kind: [")
     assert run("snapshot", "load", str(broken)) == 1
-    assert "broken.yaml, line" in capsys.readouterr().err
+    assert "broken.yaml, document 1, line 2: " in capsys.readouterr().err
 
 
 # -- no cluster --------------------------------------------------------------------------------------------------

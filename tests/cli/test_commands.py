@@ -103,7 +103,7 @@ def test_a_bad_node_is_4_and_on_standard_error(write, cluster: str, capsys: Capt
     bad["status"]["allocatable"]["memory"] = "100GB"
     assert run("place", "-f", cluster, "-f", write(bad, docs.gang())) == 4
     out, err = capsys.readouterr()
-    assert err.startswith("error: Node/odd: status.allocatable.memory") and "Placed" in out
+    assert "all.yaml, document 1, line 9: Node/odd: status.allocatable.memory" in err and "Placed" in out
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_json_has_the_keys_of_the_public_page(write, cluster: str, capsys: Captu
     assert {"change": "workers.topology.required: block", "verified": True} in waiting["waysOut"]
     assert waiting["message"].startswith("waiting: ")
     assert invalid["status"] == "Invalid"
-    assert set(invalid["problems"][0]) == {"path", "value", "allowed", "message"}
+    assert set(invalid["problems"][0]) == {"path", "value", "allowed", "message", "file", "document", "line"}
 
 
 def test_yaml_says_the_same_as_json(write, cluster: str, capsys: Captured) -> None:
@@ -233,8 +233,8 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
         (b"- " * 5_000 + b"a", "nested more than"),
         (BOMB.encode(), "aliases counted"),
         (b"a: &x [*x]\n", "stands for nothing"),
-        (b"- 1\n- 2\n", "document 1 is not an object"),
-        (b"just words\n", "document 1 is not an object"),
+        (b"- 1\n- 2\n", "document 1, line 1: not an object"),
+        (b"just words\n", "document 1, line 1: not an object"),
         (b"a: !!python/object/apply:os.system [id]\n", "not understood"),
         (b"a: " + b"1" * 5000, "cannot be read as a number"),
     ],

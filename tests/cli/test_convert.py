@@ -31,7 +31,7 @@ def test_documents_go_to_standard_output_and_losses_to_standard_error(write, cap
     assert run("-f", write(gang(podGroups=sliced)), "--to", "kai") == 0
     out, err = capsys.readouterr()
     assert yaml.safe_load(out)["spec"] == {"minMember": 4}
-    assert "warning: default/train: KAI cannot say slices: group 'b' is written without\n" in err
+    assert "all.yaml, document 1, line 1: default/train: KAI cannot say slices: group 'b' is written without\n" in err
 
 
 def test_several_documents_are_separated_and_keep_their_order(write, capsys: Captured) -> None:
@@ -67,7 +67,7 @@ def test_something_invalid_is_exit_code_4_and_the_rest_is_written(write, capsys:
     assert run("-f", write(bad, gang()), "--to", "gang") == 4
     out, err = capsys.readouterr()
     assert yaml.safe_load(out)["metadata"]["name"] == "train"
-    assert err.startswith("error: Gang default/bad: spec.policy: 'Gnag' is not one of Gang, Basic")
+    assert "all.yaml, document 1, line 20: Gang default/bad: spec.policy: 'Gnag' is not one of Gang, Basic" in err
 
 
 def test_a_dialect_that_nobody_knows_is_wrong_usage(write, capsys: Captured) -> None:

@@ -20,14 +20,14 @@ for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
     for output in ("json", "yaml", "table", "wide"):
         print(folder.name, output, flush=True)
         print(run(["place", "-f", str(folder), "-o", output]), flush=True)
-    print(run(["tree", "-f", str(folder)]), flush=True)
+    print(run(["tree", "-f", "."]), flush=True)
 print(run(["demo"]), flush=True)
 """
 
 
 def bytes_out(folder: Path, seed: int) -> bytes:
     env = {**os.environ, "PYTHONHASHSEED": str(seed)}
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(folder)], capture_output=True, env=env, check=True)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, "."], capture_output=True, env=env, check=True, cwd=folder)
     return done.stdout + done.stderr
 
 

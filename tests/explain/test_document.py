@@ -43,7 +43,15 @@ def test_a_wrong_manifest_has_its_problems() -> None:
     found = document.decision(Invalid("Job", "default", "typo", (problem,)))
     assert found["status"] == "Invalid"
     assert found["problems"] == [
-        {"path": "metadata.x", "value": "rak", "allowed": ["zone", "rack"], "message": "no such level"}
+        {
+            "path": "metadata.x",
+            "value": "rak",
+            "allowed": ["zone", "rack"],
+            "message": "no such level",
+            "file": None,
+            "document": None,
+            "line": None,
+        }
     ]
 
 

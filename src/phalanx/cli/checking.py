@@ -7,12 +7,15 @@ from typing import Any
 from phalanx.cli import applied, clusters, costly, files, getting, handing, placing, screen, written
 from phalanx.cli.clusters import Look, Source
 from phalanx.cli.errors import Exit
+from phalanx.cli.files import Documents
 from phalanx.cli.handing import Named
+from phalanx.cli.places import Places
 from phalanx.cli.standing import Standing, Standings
 from phalanx.cluster import Cluster, Decision, Decisions, Note
 from phalanx.dialects import documents, readers
 from phalanx.dialects.documents import Document
 from phalanx.dialects.following import ties
+from phalanx.explain import document
 from phalanx.kube import glance
 from phalanx.kube.configuration import Configuration
 from phalanx.model.objects import ObjectKey
@@ -40,7 +43,8 @@ def run(sources: Sequence[str], output: str, there: Source, on_cluster: bool) ->
     settings = clusters.configuration(there.config)
     look = clusters.whole(clusters.look(there)) if on_cluster else None
     namespace = there.namespace if look is None else look.namespace
-    found = _found(placing.in_namespace(files.load(sources), namespace), look, settings)
+    docs = placing.in_namespace(files.load(sources), namespace)
+    found = _found(docs, look, settings)
     if output == "text":
         _show(found)
     else:
@@ -48,7 +52,7 @@ def run(sources: Sequence[str], output: str, there: Source, on_cluster: bool) ->
     return _exit_code(found)
 
 
-def _found(docs: list[Any], look: Look | None, settings: Configuration) -> Findings:
+def _found(docs: Documents, look: Look | None, settings: Configuration) -> Findings:
     """Problems of what is in the cluster already are no findings: they are not about these documents."""
     read = {doc.key: doc for doc in documents.sort(docs)[0]}
     given = {key: doc.value for key, doc in read.items()}
@@ -57,18 +61,22 @@ def _found(docs: list[Any], look: Look | None, settings: Configuration) -> Findi
     objects = [doc.value for doc in others]
     cluster = Cluster.from_manifests([*objects, *docs])
     decisions = cluster.place([*_gathering(read.values(), others), *docs])
+    places = Places(docs)
     astray: dict[Named, Note] = {}
     if look is not None:
         decisions = applied.agreed(decisions, applied.seen(objects, given.values(), look.now, settings))
         astray = handing.missed(_valid(decisions), docs, objects, settings.marks())
     foreign = {doc.key for doc in others}
     problems, warnings = (
-        [note for note in notes if note.about not in foreign]
+        places.notes([note for note in notes if note.about not in foreign])
         for notes in (placing.own_problems(cluster, decisions), (*cluster.warnings, *decisions.warnings))
     )
     standing = _standing(decisions, look, settings) if look is not None else []
     costs = costly.found(given.values(), settings) if look is None else []
-    return Findings(decisions, problems, astray, warnings, bool(cluster.snapshot.nodes), standing, costs)
+    costs = [(title, places.note(note, title)) for title, note in costs]
+    return Findings(
+        places.decisions(decisions), problems, astray, warnings, bool(cluster.snapshot.nodes), standing, costs
+    )
 
 
 def _gathering(given: Iterable[Document], others: Iterable[Document]) -> list[Any]:
@@ -130,8 +138,11 @@ def _held(one: Standing) -> str:
 
 
 def _title(decision: Decision) -> str:
+    """Empty where not even the kind is known: then its place is all there is."""
     unit = f" {decision.unit}" if decision.unit else ""
-    return f"{decision.kind} {decision.namespace}/{decision.name}{unit}" if decision.kind else decision.name
+    return (
+        f"{decision.kind} {decision.namespace}/{decision.name}{unit}" if decision.kind else ""
+    )  # then its place is all it has
 
 
 def _whole(decision: Decision) -> str:
@@ -176,7 +187,7 @@ def _problem(title: str, note: Note) -> list[str]:
 
 
 def _said(title: str, note: Note) -> str:
-    return f"{title}: {note}" if title else str(note)
+    return note.told_of(title)
 
 
 def _answers(found: Findings) -> list[str]:
@@ -201,4 +212,5 @@ def _document(found: Findings) -> dict[str, Any]:
 
 def _as_dict(title: str, note: Note) -> dict[str, Any]:
     allowed = list(note.allowed)
-    return {"object": title, "path": note.path, "value": note.value, "allowed": allowed, "message": note.message}
+    told = {"object": title, "path": note.path, "value": note.value, "allowed": allowed, "message": note.message}
+    return {**told, **document.place(note.place)}

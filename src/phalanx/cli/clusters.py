@@ -8,11 +8,12 @@ is passed over, and said. Who may list one namespace and no other sees that one.
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from phalanx.cli import files, placing, screen
 from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.places import Places
 from phalanx.dialects import documents
 from phalanx.dialects.following import times
 
@@ -41,13 +42,15 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Look:
     """``now``: the moment of these objects. ``namespace``: whose workloads are meant; None: those of all. ``events``:
-    what a scheduler told of them. ``unseen``: what may not be looked at, without which nothing can be decided anew."""
+    what a scheduler told of them. ``unseen``: what may not be looked at, without which nothing can be decided anew.
+    ``places``: where in files they are written."""
 
     objects: list[Document]
     now: float
     namespace: str | None = None
     events: Sequence[Document] = ()
     unseen: str = ""
+    places: Places = field(default_factory=Places)
 
     def shows(self, namespace: str) -> bool:
         """Whether workloads of a namespace are meant."""
@@ -63,9 +66,11 @@ def look(source: Source) -> Look:
     docs = placing.in_namespace(files.load(source.files), source.namespace)
     moments = [at for at in map(saved_at, docs) if at is not None]
     shown = None if source.everywhere else source.namespace
-    found = opened(docs)
+    places = Places(docs)
+    found = opened(docs, places)
     events = [one for one in found if _is_event(one)]
-    return Look([one for one in found if not _is_event(one)], max(moments, default=time.time()), shown, events)
+    objects = [one for one in found if not _is_event(one)]
+    return Look(objects, max(moments, default=time.time()), shown, events, places=places)
 
 
 def _is_event(doc: Document) -> bool:
@@ -79,11 +84,11 @@ def whole(look: Look) -> Look:
     return look
 
 
-def opened(docs: Sequence[Any]) -> list[Document]:
+def opened(docs: Sequence[Any], places: Places) -> list[Document]:
     """The objects in some documents, lists opened; what is none is said on standard error."""
     found, problems = documents.sort(docs)
     for problem in problems:
-        screen.say_error(str(problem))
+        screen.say_error(str(places.problem(problem)))
     return [dict(one.value) for one in found]
 
 

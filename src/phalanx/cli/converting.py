@@ -8,6 +8,7 @@ import yaml
 
 from phalanx.cli import files, placing, screen
 from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.places import Places
 from phalanx.dialects import writing
 
 
@@ -20,13 +21,13 @@ class _Plain(yaml.SafeDumper):
 
 def run(sources: Sequence[str], to: str, output: str, namespace: str | None) -> int:
     docs = placing.in_namespace(files.load(sources), namespace)
-    done = writing.convert(docs, to)
+    done, places = writing.convert(docs, to), Places(docs)
     if not done.documents and not done.problems and not done.warnings:
         raise Failed(f"nothing to convert: no workload among the documents ({len(docs)})")
     for problem in done.problems:
-        screen.say_error(str(problem))
+        screen.say_error(str(places.problem(problem)))
     for warning in done.warnings:
-        screen.say_warning(str(warning))
+        screen.say_warning(str(places.problem(warning)))
     show(done.documents, output)
     return Exit.INVALID if done.problems else Exit.PLACED
 

@@ -16,7 +16,7 @@ def found(docs: Iterable[Mapping[Any, Any]], settings: Configuration) -> list[tu
         follower.seen(doc)
     told = follower.tell()
     return [
-        (_title(told.subjects[gang].key), Note(one.path, one.value, one.allowed, one.message, one.about))
+        (_title(told.subjects[gang].key), Note(one.path, one.value, one.allowed, one.message, one.about, one.place))
         for gang, notes in sorted(told.notes.items())
         for one in notes
         if one.field in limits.FIELDS

@@ -44,9 +44,9 @@ def run(source: Source, gang: str | None, wish: Wish) -> int:
     look = clusters.whole(clusters.look(source))
     docs = look.objects
     cluster = Cluster.from_manifests(docs)
-    for note in cluster.problems:
+    for note in look.places.notes(cluster.problems):
         screen.say_error(str(note))
-    for note in cluster.warnings:
+    for note in look.places.notes(cluster.warnings):
         screen.say_warning(str(note))
     if not cluster.snapshot.nodes:
         raise Failed("nothing to draw: there is no Node")
@@ -125,9 +125,8 @@ def _living(look: Look, seen: Glance, name: str) -> list[tuple[Gang, Decision]]:
 def _given(look: Look, cluster: Cluster, name: str) -> Decisions:
     """What ``place`` says of manifests of that name. Objects of a cluster are not planned anew."""
     made = cluster.place([doc for doc in look.objects if not (doc.get("metadata") or {}).get("uid")])
-    return Decisions(
-        one for one in made if name == one.id or naming.is_meant(one.kind, one.namespace, one.name, name, look)
-    )
+    chosen = (one for one in made if name == one.id or naming.is_meant(one.kind, one.namespace, one.name, name, look))
+    return look.places.decisions(Decisions(chosen))
 
 
 def _running(look: Look, cluster: Cluster, name: str) -> list[RunningPod]:

@@ -49,7 +49,8 @@ def show(found: Sequence[Told]) -> int:
 def glanced(look: Look, source: Source) -> Glance:
     """What the scheduler would make of these objects. What is wrong with the cluster's own is said."""
     settings = clusters.configuration(source.config)
-    seen = glance.at(look.objects, look.now, settings.marks(), settings.policy(), settings.settings())
+    found = glance.at(look.objects, look.now, settings.marks(), settings.policy(), settings.settings())
+    seen = look.places.glance(found)
     for problem in seen.told.problems if not look.unseen else ():
         screen.say_warning(str(problem))
     return seen

@@ -1,7 +1,8 @@
 """Documents out of files, folders and standard input. What cannot be read is said in one line, with file and line."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,49 @@ import msgspec
 
 from phalanx.cli import yamltext
 from phalanx.cli.errors import Failed
+from phalanx.model.problems import Place
 
 STDIN = "-"
 BYTES_MAX = 1 << 30  # larger than the listing of any cluster that exists; ends the reading of an endless device
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def load(sources: Sequence[str]) -> list[Any]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """Where a document was written: in which file, the how manyth, and the part of the whole text that is it.
+    ``line``: in which that part begins, from 1."""
+
+    file: str
+    number: int
+    whole: str
+    piece: yamltext.Piece
+
+    @property
+    def text(self) -> str:
+        return self.whole[self.piece.start : self.piece.end]
+
+    @property
+    def line(self) -> int:
+        return self.piece.line
+
+
+class Documents(list[Any]):
+    """Documents in order. ``origins``: where each of them was written."""
+
+    def __init__(self, found: Iterable[tuple[Any, Origin]] = ()) -> None:
+        pairs = list(found)
+        super().__init__(doc for doc, _ in pairs)
+        self.origins = tuple(origin for _, origin in pairs)
+
+
+def load(sources: Sequence[str]) -> Documents:
     """All documents of the given files in order. ``-`` is standard input; a folder stands for its YAML and JSON
     files by name, without those in folders below and without answers of ours that are kept there."""
-    docs: list[Any] = []
+    found: list[tuple[Any, Origin]] = []
     for source in sources:
         for path in _opened(source):
-            docs += [doc for doc in _documents(path) if path == source or not _is_answer(doc)]
-    return docs
+            found += [(doc, origin) for doc, origin in _documents(path) if path == source or not _is_answer(doc)]
+    return Documents(found)
 
 
 def text(source: str) -> str:
@@ -50,18 +80,18 @@ def _opened(source: str) -> list[str]:
     return found
 
 
-def _documents(source: str) -> list[Any]:
+def _documents(source: str) -> list[tuple[Any, Origin]]:
     title = "standard input" if source == STDIN else source
     found = text(source)
-    docs = _as_json(found, title)
-    if docs is None:
-        docs = _as_yaml(found, title)
-    if not docs:
+    pieces = _as_json(found, title)
+    if pieces is None:
+        pieces = _as_yaml(found, title)
+    if not pieces:
         raise Failed(f"{title}: nothing in it; expected Kubernetes manifests as YAML or JSON")
-    for number, doc in enumerate(docs, 1):
-        if not isinstance(doc, dict):
-            raise Failed(f"{title}: document {number} is not an object with kind and apiVersion")
-    return docs
+    for number, one in enumerate(pieces, 1):
+        if not isinstance(one.value, dict):
+            raise Failed(f"{Place(title, number, one.line)}: not an object with kind and apiVersion")
+    return [(one.value, Origin(title, number, found, one)) for number, one in enumerate(pieces, 1)]
 
 
 def _bytes(source: str, title: str) -> bytes:
@@ -96,21 +126,22 @@ def _text(data: bytes, title: str) -> str:
     return text
 
 
-def _as_json(text: str, title: str) -> list[Any] | None:
+def _as_json(text: str, title: str) -> list[yamltext.Piece] | None:
     """The one document of a JSON text, much faster than through YAML; None when it is something else."""
     if not text.lstrip().startswith("{"):
         return None
     try:
-        return [msgspec.json.decode(text)]
+        return [yamltext.Piece(msgspec.json.decode(text), 0, len(text), 1)]
     except RecursionError:
         raise Failed(f"{title}: nested too deep") from None
     except msgspec.DecodeError:
         return None
 
 
-def _as_yaml(text: str, title: str) -> list[Any]:
+def _as_yaml(text: str, title: str) -> list[yamltext.Piece]:
+    found: list[yamltext.Piece] = []
     try:
-        return list(yamltext.documents(text))
+        found.extend(yamltext.pieces(text))
     except yamltext.BadText as error:
-        where = title if error.line is None else f"{title}, line {error.line}"
-        raise Failed(f"{where}: {error.message}") from None
+        raise Failed(f"{Place(title, len(found) + 1, error.line)}: {error.message}") from None
+    return found

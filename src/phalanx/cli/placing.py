@@ -3,28 +3,31 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import yaml
 
 import phalanx
 from phalanx.cli import files, screen, tables
 from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.places import Places
 from phalanx.cluster import Cluster, Decisions, Note, OnDecision
 from phalanx.record.line import written
 
 SCHEMA = "phalanx.dev/decisions/v1"
+Pile = TypeVar("Pile", bound=list[Any])
 
 
 def run(sources: Sequence[str], output: str, namespace: str | None, record: str | None = None) -> int:
     docs = in_namespace(files.load(sources), namespace)
-    cluster = Cluster.from_manifests(docs)
+    cluster, places = Cluster.from_manifests(docs), Places(docs)
     with recording(record) as on_decision:
         decisions = cluster.place(docs, ways_out=output != "name", on_decision=on_decision)
-    problems = own_problems(cluster, decisions)
+    problems = places.notes(own_problems(cluster, decisions))
+    decisions = places.decisions(decisions)
     if not decisions and not problems and not decisions.warnings:
         raise Failed(f"nothing to place: no workload among the documents ({len(docs)})")
-    report(cluster, decisions, problems)
+    report(cluster, decisions, problems, places)
     show(decisions, output)
     return exit_code(decisions, problems)
 
@@ -46,7 +49,7 @@ def _keep(file: TextIO, *made: Any) -> None:
     file.write(written(*made, version=phalanx.__version__) + "\n")
 
 
-def in_namespace(docs: list[Any], namespace: str | None) -> list[Any]:
+def in_namespace(docs: Pile, namespace: str | None) -> Pile:
     """The documents, also those inside lists, with a namespace where they name none."""
     for doc in docs if namespace is not None else ():
         if isinstance(doc, dict) and isinstance(doc.get("items"), list):
@@ -62,14 +65,14 @@ def own_problems(cluster: Cluster, decisions: Decisions) -> list[Note]:
     return [note for note in cluster.problems if str(note) not in told]
 
 
-def report(cluster: Cluster, decisions: Decisions, problems: Sequence[Note]) -> None:
+def report(cluster: Cluster, decisions: Decisions, problems: Sequence[Note], places: Places) -> None:
     """On standard error: what is wrong with the cluster's documents, and what is worth knowing."""
     for note in problems:
         screen.say_error(str(note))
-    for note in (*cluster.warnings, *decisions.warnings):
+    for note in (*places.notes(cluster.warnings), *decisions.warnings):
         screen.say_warning(str(note))
     for line in dict.fromkeys(
-        f"{decision.namespace}/{decision.name}: {note}" for decision in decisions for note in decision.warnings
+        note.told_of(f"{decision.namespace}/{decision.name}") for decision in decisions for note in decision.warnings
     ):  # units of one workload share what there is to say about it
         screen.say_warning(line)
     for topology, missing in cluster.outside.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from rich.text import Text
@@ -140,17 +141,19 @@ def _show(seen: Glance, waiting: list[Standing], wrong: list[Wrong], width: int 
         console.print()
         rows = [(one.queue, one.id, columns.age(one.since, seen.now)) for one in wrong]
         lines = columns.laid_out(INVALID, rows, width, _INVALID_GIVE_WAY)
-        _show_with_why(lines, [str(one.document["message"]) for one in wrong], width)
+        _show_with_why(lines, [str(one.document["message"]) for one in wrong], width, whole=True)
 
 
-def _show_with_why(lines: Iterable[Text], whys: Iterable[str], width: int | None) -> None:
-    """A table with a line of its own below each row: why."""
+def _show_with_why(lines: Iterable[Text], whys: Iterable[str], width: int | None, whole: bool = False) -> None:
+    """A table with a line of its own below each row: why. ``whole``: what is wrong is not cut off."""
     console = screen.out()
     head, *rows = lines
     console.print(head)
     for line, said in zip(rows, whys, strict=True):
         console.print(line)
-        console.print(screen.styled(columns.shortened(INDENT + said, width), "dim"))
+        told = wrap(said, width - len(INDENT), break_on_hyphens=False) if whole and width else [said]
+        for part in told:
+            console.print(screen.styled(columns.shortened(INDENT + part, width), "dim"))
 
 
 def _held_row(one: Held) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from phalanx.cli import files, screen
 from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.places import Places
 from phalanx.cli.placing import recording
 from phalanx.sim import generate, page, report, spelling, traces
 from phalanx.sim.breakage import NONE
@@ -102,11 +103,13 @@ def _check(wish: Wish, outputs: Sequence[str]) -> None:
 
 def _site(cluster: str) -> Site:
     """The cluster of a file, or of what is drawn on the command line."""
+    places = Places()
     try:
         if cluster.endswith(".csv"):
             site = nodes(files.text(cluster).splitlines(keepends=True))
         elif cluster.endswith(files.SUFFIXES) or cluster == files.STDIN or Path(cluster).exists():
-            site = documents(files.load([cluster]))
+            docs = files.load([cluster])
+            site, places = documents(docs), Places(docs)
         else:
             site = drawn(cluster)
     except BadRow as error:
@@ -114,7 +117,7 @@ def _site(cluster: str) -> Site:
     except ValueError as error:
         raise Failed(f"--cluster: neither a file nor a shape such as 2x4x16: {error}", code=Exit.USAGE) from None
     for note in site.notes:
-        screen.say_error(f"{note.path}: {note.message}")
+        screen.say_error(str(places.problem(note)))
     if not site.snapshot.nodes:
         raise Failed(f"{cluster}: there is no node in it")
     return site

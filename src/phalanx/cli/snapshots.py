@@ -14,6 +14,7 @@ from typing import Any
 from phalanx.cli import clusters, explaining, files, screen, written
 from phalanx.cli.clusters import SAVED_AT, Document, Look, Source
 from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.places import Places
 from phalanx.kube import status
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole manifest once more
@@ -44,7 +45,8 @@ def load(file: str, source: Source) -> int:
     """Says what is in a file, and what of it cannot be used."""
     docs = files.load([file])
     moments = [at for at in map(clusters.saved_at, docs) if at is not None]
-    look = Look(clusters.opened(docs), max(moments, default=0.0))
+    places = Places(docs)
+    look = Look(clusters.opened(docs, places), max(moments, default=0.0), places=places)
     console = screen.out()
     console.print(screen.styled(f"{file}: {_counted(look)}"))
     console.print(screen.styled(f"saved at {status.stamp(look.now)}" if moments else "does not say when it was saved"))

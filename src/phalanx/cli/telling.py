@@ -50,7 +50,8 @@ def told(look: Look, seen: Glance, name: str) -> list[Told]:
         for one in refused.found(look, seen)
         if naming.is_meant(one.invalid.kind, one.invalid.namespace, one.invalid.name, name, look)
     ]
-    return found or _of_manifests(look, name) or _of_kin(look, stands, name)
+    found = found or _of_manifests(look, name) or _of_kin(look, stands, name)
+    return [replace(one, decision=look.places.decided(one.decision)) for one in found]
 
 
 def _of_manifests(look: Look, name: str) -> list[Told]:

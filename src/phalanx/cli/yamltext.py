@@ -31,16 +31,36 @@ class BadText(Exception):
         self.message, self.line = message, line
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One document, and the part of the text that it was read from: from which character to which, and in which line
+    that begins, from 1."""
+
+    value: Any
+    start: int
+    end: int
+    line: int
+
+
 def documents(text: str) -> Iterator[Any]:
     """The documents of a YAML text in order, empty ones left out. BadText when it cannot be read."""
+    return (piece.value for piece in pieces(text))
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """The same with where each was read."""
     builder = _Builder()
+    start = None
     parser = yaml.CSafeLoader(text)
     try:
         while parser.check_event():
             event = parser.get_event()
             builder.take(event)
-            if isinstance(event, yaml.DocumentEndEvent) and builder.root is not None:
-                yield builder.root
+            if isinstance(event, yaml.DocumentStartEvent):
+                start = event.start_mark
+            elif isinstance(event, yaml.DocumentEndEvent) and builder.root is not None and start is not None:
+                end = event.end_mark.index if event.end_mark is not None else len(text)
+                yield Piece(builder.root, start.index, end, start.line + 1)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise BadText(_reworded(error), mark.line + 1 if mark is not None else None) from None

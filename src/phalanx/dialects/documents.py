@@ -153,6 +153,13 @@ def sort(given: object) -> tuple[list[Document], list[Problem]]:
     return found, problems
 
 
+def opened(document: object) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The objects in one document, each with the way to it there: nothing, or ``items[3]``."""
+    for path, value in _flat("", document, 0):
+        if not isinstance(value, Problem):
+            yield path, value
+
+
 def _opened(given: object) -> Iterator[tuple[str, Mapping[str, object] | Problem]]:
     if isinstance(given, dict):
         given = [given]

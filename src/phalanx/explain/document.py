@@ -5,7 +5,7 @@ from typing import Any
 
 from phalanx.explain import tally, text
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
-from phalanx.model.problems import Problem, shown
+from phalanx.model.problems import Place, Problem, shown
 from phalanx.model.reasons import ClosedQueue, DomainEvidence, FullQuota, Reason, WayOut
 from phalanx.model.request import PodSet, Request
 from phalanx.model.resources import show
@@ -49,7 +49,15 @@ def declared(request: Request) -> frozenset[str]:
 
 
 def problem(one: Problem) -> dict[str, Any]:
-    return {"path": one.path, "value": shown(one.value), "allowed": list(one.allowed), "message": one.message}
+    told = {"path": one.path, "value": shown(one.value), "allowed": list(one.allowed), "message": one.message}
+    return {**told, **place(one.place)}
+
+
+def place(one: Place | None) -> dict[str, Any]:
+    """In which file, document and line; nothing of it is known where no files were read."""
+    if one is None:
+        return {"file": None, "document": None, "line": None}
+    return {"file": one.file, "document": one.document, "line": one.line}
 
 
 def reason(why: Reason) -> dict[str, Any]:

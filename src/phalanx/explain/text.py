@@ -52,10 +52,15 @@ def full(decision: Decision, ways_out: tuple[WayOut, ...] = ()) -> str:
     if isinstance(decision, Placed):
         parts = [_placed_head(decision), *_placed(decision), *_left_out(decision)]
     elif isinstance(decision, Invalid):
-        parts = [f"{decision.kind} {decision.namespace}/{decision.name}: Invalid", *_problems(decision.problems)]
+        parts = [f"{_called(decision)}: Invalid", *_problems(decision.problems)]
     else:
         parts = [_head(decision.request, "Waiting"), *_waiting(decision, ways_out)]
     return "\n".join([*parts, *_remarks(decision.warnings)])
+
+
+def _called(wrong: Invalid) -> str:
+    """What a wrong manifest is called; of some not even the kind is known."""
+    return f"{wrong.kind} {wrong.namespace}/{wrong.name}" if wrong.kind else wrong.name
 
 
 # ---- placed -----------------------------------------------------------------------------------------------------

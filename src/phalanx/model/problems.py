@@ -9,11 +9,25 @@ _SHOWN_MAX = 120  # characters of a value that a message repeats; enough to find
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a person finds it: ``train.yaml, document 2, line 14``. Both count from 1; ``line`` None: not known."""
+
+    file: str
+    document: int
+    line: int | None = None
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f", line {self.line}"
+        return f"{self.file}, document {self.document}{line}"
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong: field path, the value found, what is allowed, and a sentence.
 
     ``allowed`` is empty when no finite list of good values exists; the message then says the rule. A range of numbers
     is one entry: ``1 or more``. ``about``: the object in which the field is, where the Problem is told of another one.
+    ``place``: where that is written, where files were read.
     """
 
     field: str = field(metadata={"key": "path"})
@@ -21,6 +35,7 @@ class Problem:
     allowed: tuple[str, ...]
     message: str
     about: ObjectKey | None = None
+    place: Place | None = None
 
     @property
     def path(self) -> str:
@@ -38,7 +53,7 @@ class Problem:
         return replace(self, about=None) if self.about == key else self
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+        return ": ".join(map(str, filter(None, (self.place, self.path, self.message))))
 
 
 def shown(value: object) -> str | int | float | bool | None:
