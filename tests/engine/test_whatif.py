@@ -1,21 +1,25 @@
 """Ways out: offered only when they work, and they work when applied."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from phalanx.engine import whatif
+from phalanx.engine import decide as decide_module
+from phalanx.engine import tries, whatif
 from phalanx.engine.board import Board
 from phalanx.engine.decide import decide
 from phalanx.model import sketch
 from phalanx.model.decision import Invalid, Placed, Waiting
 from phalanx.model.nodes import LabelSelector, Node, NodeFilter, PodTerm, RunningPod
 from phalanx.model.policy import Policy
+from phalanx.model.reasons import Remedy, WayOut
 from phalanx.model.request import Group, PodSet, Request, Slice
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import HOSTNAME
+from phalanx.place import solve
 from tests.engine.asking import RACK, board, gang, group, pods, workers
 from tests.properties.instances import FAMILIES, instance
 
@@ -81,6 +85,52 @@ def test_pods_outside_the_domain_count_when_pods_look_at_each_other() -> None:
 def test_nodes_are_copies_of_one_that_holds_the_pod_and_not_of_the_first() -> None:
     found = ways(board("r1=1,8"), gang(group("big", pods("big", 2, gpu=8))))
     assert "add 1 nodes like r1-2" in found
+
+
+def test_the_fewest_nodes_are_found_among_all_kinds_of_nodes() -> None:
+    """The nearest rack has small nodes only: it would take five of them, and three of those in the other rack."""
+    found = ways(board("b1: r1=2*10 r2=8"), gang(group("many", pods("many", 30), required=RACK)))
+    assert [way for way in found if way.startswith("add")] == ["add 3 nodes like b1-r2-1"]
+
+
+def test_fewer_pods_name_the_class_that_loses_them() -> None:
+    only = gang(group("main", pods("main/worker", 5), required=RACK))
+    assert "fewer pods: main/worker 3" in ways(board("b1: r1=3 r2=3"), only)
+    replica = [group(f"main[{i}]", pods(f"main[{i}]/leader", 1), pods(f"main[{i}]/worker", 4)) for i in range(2)]
+    assert "fewer pods: main/worker 3" in ways(board("b1: r1=4 r2=4"), gang(group("all", *replica)))
+
+
+def test_fewer_pods_are_of_the_set_that_loses_fewest() -> None:
+    """Of ten small pods it would take two away, of five large ones one."""
+    request = gang(group("all", pods("small", 10), pods("large", 5, gpu=2), required=RACK))
+    assert "fewer pods: large 4" in ways(board("b1: r1=18 r2=9"), request)
+
+
+@pytest.mark.parametrize("level", [None, RACK])
+def test_ways_out_of_many_groups_cost_a_share_of_what_a_decision_may(
+    level: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 600 groups each could be tried with a weaker level, and each with fewer pods."""
+    work: list[int] = []
+
+    def counted(on: Board, request: Request, policy: Policy) -> solve.Answer:
+        answer = decide_module.attempt(on, request, policy)
+        work.append(max(answer.work, 2 * 600 * tries.PER_MEMBER))
+        return answer
+
+    on, request = board("b1: r1=8*74 r2=7"), gang(group("all", *(workers_of(i, level) for i in range(600))))
+    waiting = decide(on, request)
+    assert isinstance(waiting, Waiting)
+    monkeypatch.setattr(tries, "attempt", counted)
+    found = whatif.ways_out(on, waiting)
+    assert [way.change for way in found] == ["add 1 nodes like b1-r1-1"]
+    allowed = max(Policy().budget // tries.SHARE, tries.TIMES * waiting.work)
+    assert sum(work) <= allowed + max(work)
+    assert len(work) < 100
+
+
+def workers_of(number: int, level: int | None) -> Group:
+    return group(f"w{number}", pods(f"w{number}", 1), required=level)
 
 
 def test_a_way_out_changes_every_copy_of_a_replicated_group() -> None:
@@ -173,3 +223,29 @@ def test_every_way_out_that_is_offered_starts_the_gang_when_applied(family: str)
         for out in whatif.ways_out(on, decision):
             changed, asked = applied(out.change, picture, request)
             assert isinstance(decide(Board.of(changed), asked), Placed), (family, seed, out.change)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_nodes_offered_are_the_fewest_and_the_pods_the_most(family: str) -> None:
+    """Beside every suggestion all that ask for less: one node less, of each that is there; more pods of the set."""
+    for seed in range(3):
+        picture, request = instance(seed, family, tight=bool(seed % 2))
+        decision = decide(Board.of(picture), request)
+        if not isinstance(decision, Waiting) or decision.reason.type not in whatif.ROOM:
+            continue
+        for out in whatif.ways_out(Board.of(picture), decision):
+            for change in lesser(out, picture, request):
+                changed, asked = applied(change, picture, request)
+                assert not isinstance(decide(Board.of(changed), asked), Placed), (family, seed, out.change, change)
+
+
+def lesser(out: WayOut, picture: Snapshot, request: Request) -> Iterator[str]:
+    """Smaller changes of the same kind."""
+    if out.kind is Remedy.NODES:
+        for node in picture.nodes if out.value != "1" else ():
+            yield f"add {int(out.value) - 1} nodes like {node.name}"
+    if out.kind is Remedy.PODS:
+        wanted = next(one.min_count for one in request.root.pod_sets() if whatif.plain(one.name) == out.subject)
+        slices = next(one.slices for one in request.root.pod_sets() if whatif.plain(one.name) == out.subject)
+        for count in range(int(out.value) + 1, wanted) if not slices else ():
+            yield f"fewer pods: {out.subject} {count}"

@@ -147,9 +147,26 @@ class Reason:
         return self.nearest[0] if self.nearest else None
 
 
+class Remedy(StrEnum):
+    """What a way out changes."""
+
+    LEVEL = "level"  # a wider one is required
+    PREFERENCE = "preference"  # a level is preferred and no longer required
+    PODS = "pods"  # fewer are wanted
+    END = "end"  # nothing of the workload: another gang ends
+    NODES = "nodes"  # nothing of the workload: there are more nodes
+
+
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """A ``change`` that was decided again and starts the gang now; only such that are ``verified`` are offered."""
+    """A ``change`` that was decided again and starts the gang now; only such that are ``verified`` are offered.
+
+    ``kind``: what it changes; None where nobody said so. ``subject``: of which group, pod set, gang or node. ``value``:
+    the level or the number.
+    """
 
     change: str
     verified: bool = True
+    kind: Remedy | None = None
+    subject: str = ""
+    value: str = ""
