@@ -329,3 +329,22 @@ def test_a_pod_that_may_end_is_done_when_it_ended_before_it_was_deleted(before_i
     stage.after(1, gone=[there])
     told = stage.gang("default/g") or {}
     assert told["state"] == ("Running" if before_it_was_deleted else "Degraded")
+
+
+def test_room_of_a_pod_whose_bind_was_not_seen_yet_is_taken_when_its_job_is_made_again() -> None:
+    """The bind was done, and the watch of pods is late: the Job is heard to be gone, then that another has its name."""
+    stage = LiveStage(*objects.cluster(racks=1, nodes=1))
+    first = objects.job("train", 1, 8, uid="a")
+    (old,) = pods_of(first, 1, 8)
+    (_, bind) = stage.see(first, old, carry_out=False)
+    stage.scheduler.step(answers=[("default", bind.name, bind.uid, bind.node, "bound")], now=stage.now)
+    stage.see(gone=[first])
+    second = objects.job("train", 1, 8, uid="b")
+    stage.see(second)
+    other = objects.job("other", 1, 8, uid="o")
+    stage.see(other, *pods_of(other, 1, 8))
+    assert stage.where("o-0") == [""]
+    stage.see(leaving(objects.on(old, "n0")))
+    assert stage.where("o-0") == [""]
+    stage.after(1, gone=[old])
+    assert stage.where("o-0") == ["n0"]

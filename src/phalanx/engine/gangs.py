@@ -350,9 +350,12 @@ class Gang:
         return [pod for pod in self.pods.values() if pod.holds and pod.node in self.nodes]
 
     def is_leaving(self, key: PodKey) -> bool:
-        """Whether a pod was told to go and still takes its room: its place is free for another only when it is gone."""
+        """Whether a pod was told to go and still takes its room, or may be bound there any moment: its place is free
+        for another only when it is gone."""
         pod = self.pods.get(key)
-        return pod is not None and pod.leaving and pod.holds and pod.node in self.nodes
+        if pod is None or not pod.leaving or pod.ended:
+            return False
+        return pod.node in self.nodes if pod.node else key in self.asked
 
     def broken(self) -> set[PodKey]:
         """Pods that failed, and those nobody hears of."""

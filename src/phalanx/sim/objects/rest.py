@@ -65,9 +65,11 @@ def _waiting(decider: Decider) -> dict[str, Reason | None]:
 
 
 def _agree(mine: Reason | None, its: Reason | None) -> bool:
-    """Whether both say the same. A gang without room is not looked at again when nodes go, also if none is left."""
-    none_is_left = mine is not None and mine.type in ROOM and its is not None and its.type is Why.NO_MATCHING_NODES
-    return none_is_left or _told(mine) == _told(its)
+    """Whether both say the same. A gang without room is not looked at again when nodes go, also if none is left; nor is
+    one for which no node was open, when one opens that has no room for a single pod of it."""
+    if mine is not None and its is not None and (mine.type in ROOM) != (its.type in ROOM):
+        return Why.NO_MATCHING_NODES in (mine.type, its.type)
+    return _told(mine) == _told(its)
 
 
 def _told(reason: Reason | None) -> object:
