@@ -149,7 +149,7 @@ def test_a_cohesive_rack_goes_before_many_single_nodes(wish: dict[str, int], pol
     assert len(under(placed(drawing, workers(4, **wish), policy), 2)) == 1
 
 
-def test_overflow_goes_to_the_nearer_of_two_equal_racks() -> None:  # KA-038
+def test_overflow_goes_to_the_nearer_of_two_equal_racks() -> None:  # KA-038, K-002
     # b1-r2 is at distance 2 from b1-r1, b2-r1 at distance 4
     assert under(placed("b1: r1=4 r2=2 | b2: r1=2", workers(6, preferred=RACK)), 2) == {"b1-r1": 4, "b1-r2": 2}
     assert under(placed("b1: r1=2 | b2: r1=4 r2=2", workers(6, preferred=RACK)), 2) == {"b2-r1": 4, "b2-r2": 2}
