@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 from phalanx import arguments
 from phalanx.arguments import Documents
-from phalanx.dialects import reading
+from phalanx.dialects import piecewise, reading
 from phalanx.engine import decide as engine
 from phalanx.engine import whatif
 from phalanx.engine.board import Board
 from phalanx.explain import document, tally, text
-from phalanx.model.decision import Decision as Decided
-from phalanx.model.decision import Invalid, Placed, Waiting
+from phalanx.model.decision import Decided, Internal, Invalid, Placed, Waiting
+from phalanx.model.mistakes import Mishap
 from phalanx.model.objects import ObjectKey
 from phalanx.model.placement import Placement
 from phalanx.model.policy import Policy
@@ -98,7 +98,7 @@ class Decision:
 
     @property
     def status(self) -> str:
-        """``Placed``, ``Waiting`` or ``Invalid``."""
+        """``Placed``, ``Waiting`` or ``Invalid``; ``Internal`` where Phalanx made a mistake."""
         return type(self.decided).__name__
 
     @property
@@ -131,7 +131,8 @@ class Decision:
 
     @property
     def request(self) -> Request | None:
-        """What was asked for, as placement sees it (amounts in nano-units); None when the manifest is wrong."""
+        """What was asked for, as placement sees it (amounts in nano-units); None when the manifest is wrong, or was not
+        read."""
         return None if isinstance(self.decided, Invalid) else self.decided.request
 
     @property
@@ -166,7 +167,7 @@ class Decision:
 
     @property
     def wanted(self) -> int | None:
-        """How many pods were asked for; None when the manifest is wrong."""
+        """How many pods were asked for; None when nobody knows: the manifest is wrong, or was not read."""
         return tally.of(self.decided).wanted
 
     @property
@@ -196,6 +197,11 @@ class Decision:
         return _notes(self.decided.problems) if isinstance(self.decided, Invalid) else ()
 
     @property
+    def mistake(self) -> Mishap | None:
+        """What was raised, as ``line`` and with its traceback as ``trace``; None unless it is ``Internal``."""
+        return self.decided.mishap if isinstance(self.decided, Internal) else None
+
+    @property
     def warnings(self) -> tuple[Note, ...]:
         """What was read with a remark; it is decided all the same."""
         return _notes(self.decided.warnings)
@@ -222,8 +228,8 @@ class Decision:
         return f"<Decision {self.id}: {self.message}>"
 
     @property
-    def _named(self) -> Request | Invalid:
-        return self.decided if isinstance(self.decided, Invalid) else self.decided.request
+    def _named(self) -> Request | Invalid | Internal:
+        return self.decided if isinstance(self.decided, (Invalid, Internal)) else self.decided.request
 
 
 OnDecision = Callable[[Snapshot, Request, Policy, Decided], None]  # the picture of that moment, question, answer
@@ -330,18 +336,20 @@ class Cluster:
         Each workload sees the room that those before it in the same call would take, so that all answers hold
         together and ``commit`` can take them all. Nobody is moved ahead of its turn: who comes first is the order
         of the documents. ``ways_out`` False spares the search for changes that would let a waiting workload start.
+        What goes wrong inside while one workload is decided makes that one ``Internal``; all others are answered.
         ``on_decision`` is told of each decision as it is made; not of manifests that are wrong, because nothing was
         decided about them.
         """
         if on_decision is not None and not callable(on_decision):
             raise TypeError(f"on_decision: {arguments.described(on_decision)} cannot be called")
         docs = arguments.documents(docs)
-        read = reading.read_workloads(docs, self._read.surroundings, self.snapshot)
+        pieces = piecewise.read(docs, self._read.surroundings, self.snapshot)
+        read = pieces.work
         decisions = Decisions(Decision(_unrecognised(problem)) for problem in read.problems)
         decisions.warnings = _remarks(read)
         held: list[str] = []
         try:
-            for left, item in zip(range(len(read.items) - 1, -1, -1), read.items, strict=True):
+            for left, item in zip(range(len(pieces.items) - 1, -1, -1), pieces.items, strict=True):
                 decisions.append(self._decided(item, read.notes, ways_out))
                 if on_decision is not None and isinstance(item, Request):
                     on_decision(self.snapshot, decisions[-1].request or item, self.policy, decisions[-1].decided)
@@ -351,14 +359,29 @@ class Cluster:
                 self._board.release(name)
         return decisions
 
-    def _decided(self, item: Request | Invalid, notes: Mapping[str, reading.Problems], ways_out: bool) -> Decision:
-        if isinstance(item, Invalid):
+    def _decided(self, item: piecewise.Item, notes: Mapping[str, reading.Problems], ways_out: bool) -> Decision:
+        if not isinstance(item, Request):
             return Decision(item)
-        decided = engine.decide(self._board, self._apart(item), self.policy)
+        request = self._apart(item)
+        decided = self._answer(request)
         decided = replace(decided, warnings=(*notes.get(item.id, ()), *decided.warnings))
-        if not ways_out or not isinstance(decided, Waiting):
-            return Decision(decided)
-        return Decision(decided, whatif.ways_out(self._board, decided, self.policy))
+        return self._helped(decided) if ways_out and isinstance(decided, Waiting) else Decision(decided)
+
+    def _answer(self, request: Request) -> Decided:
+        """What was decided; what was raised meanwhile stays with this one."""
+        try:
+            return engine.decide(self._board, request, self.policy)
+        except Exception as error:
+            self._board = Board.of(self.snapshot)  # nothing stays half done
+            return Internal.about(request, error)
+
+    def _helped(self, waiting: Waiting) -> Decision:
+        """The decision with what would help; it stays as it is where looking for that goes wrong."""
+        try:
+            return Decision(waiting, whatif.ways_out(self._board, waiting, self.policy))
+        except Exception as error:
+            self._board = Board.of(self.snapshot)
+            return Decision(replace(waiting, warnings=(*waiting.warnings, Mishap.of(error).remark("what would help"))))
 
     def _apart(self, request: Request) -> Request:
         """The request by an id of its own, where a workload of another kind holds room by the one it has."""

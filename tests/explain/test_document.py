@@ -20,7 +20,7 @@ def test_a_placed_gang_has_its_nodes_domains_and_levels() -> None:
         "wanted": 8, "placed": 8, "leftOut": {},
         "podSets": {"workers": {"b1-r1-1": 4, "b1-r1-2": 4}}, "domains": {"workers": ["b1", "r1"]}, "ranks": {},
         "levelReached": {"workers": "rack"}, "proved": None, "evictions": [], "problems": [], "warnings": [],
-        "message": "...", "reason": None, "waysOut": [],
+        "message": "...", "reason": None, "waysOut": [], "mistake": None,
     }  # fmt: skip
 
 

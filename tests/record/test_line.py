@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from phalanx.engine.board import Board
 from phalanx.engine.decide import decide
 from phalanx.model import sketch
-from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.decision import Decided, Invalid, Placed, Waiting
 from phalanx.model.mistakes import Mistake
 from phalanx.model.nodes import HostPort, LabelSelector, PodTerm, RunningPod
 from phalanx.model.placement import Placement
@@ -69,9 +69,9 @@ def test_a_decision_comes_back_as_it_was_and_is_decided_the_same_again(family: s
 
 
 @settings(ALIKE, max_examples=150)
-@given(anything(Snapshot), anything(Request), anything(Policy), anything(Placed | Waiting | Invalid), anything(str))
+@given(anything(Snapshot), anything(Request), anything(Policy), anything(Decided), anything(str))
 def test_whatever_the_model_can_say_comes_back_as_it_was(
-    snapshot: Snapshot, request: Request, policy: Policy, decision: Decision, version: str
+    snapshot: Snapshot, request: Request, policy: Policy, decision: Decided, version: str
 ) -> None:
     if not isinstance(decision, Invalid):
         decision = replace(decision, request=request)

@@ -8,7 +8,7 @@ from phalanx.engine.lifecycle import State
 from phalanx.kube import glance
 from phalanx.kube.configuration import Configuration
 from phalanx.kube.glance import Glance
-from phalanx.model.decision import Invalid
+from phalanx.model.decision import Internal, Invalid
 from phalanx.model.reasons import Why
 
 Document = Mapping[Any, Any]
@@ -39,10 +39,10 @@ def agreed(decisions: Decisions, seen: Glance) -> Decisions:
     for one in decisions:
         gang = gangs.get((one.kind, one.namespace, one.name, one.unit))
         wrong = refused.get((one.kind, one.namespace, one.name))
-        if isinstance(one.decided, Invalid) or (gang is None and wrong is None):
+        if isinstance(one.decided, (Invalid, Internal)) or (gang is None and wrong is None):
             found.append(one)
         elif gang is not None:
-            there = Decision(seen.decided(gang), seen.ways_out(gang))
+            there = Decision(*seen.answer(gang))
             found.append(one if _lacks_pods(there) and not _lacks_pods(one) else there)
         elif wrong is not None:
             found.append(Decision(wrong))

@@ -1,12 +1,12 @@
 """``phalanx check``: what is wrong with manifests, whether they would fit now, and what of them is not looked at."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from phalanx.cli import applied, clusters, costly, files, getting, handing, placing, screen, written
 from phalanx.cli.clusters import Look, Source
-from phalanx.cli.errors import Exit
+from phalanx.cli.errors import Exit, worst
 from phalanx.cli.files import Documents
 from phalanx.cli.handing import Named
 from phalanx.cli.places import Places
@@ -29,7 +29,7 @@ class Findings:
     ``asked``: whether there are nodes that they could fit on. ``standing``: what is in the cluster already, and stands
     otherwise than a look at it finds. ``costly``: what an eviction would end for good."""
 
-    decisions: Decisions
+    decisions: Sequence[Decision]
     problems: Sequence[Note]
     astray: Mapping[Named, Note]
     warnings: Sequence[Note]
@@ -45,6 +45,7 @@ def run(sources: Sequence[str], output: str, there: Source, on_cluster: bool) ->
     namespace = there.namespace if look is None else look.namespace
     docs = placing.in_namespace(files.load(sources), namespace)
     found = _found(docs, look, settings)
+    found = replace(found, decisions=placing.each(found.decisions, Decision.to_dict)[0])
     if output == "text":
         _show(found)
     else:
@@ -109,7 +110,7 @@ def _exit_code(found: Findings) -> Exit:
     """As for ``place``; without nodes nobody asked whether it fits, so nothing waits."""
     code = placing.exit_code(found.decisions, found.problems)
     own = Exit.PLACED if code == Exit.WAITING and not found.asked else code
-    return max(own, getting.differing_code(found.standing))
+    return worst([own, getting.differing_code(found.standing)])
 
 
 # -- what there is to say ----------------------------------------------------------------------------------------
@@ -151,6 +152,8 @@ def _whole(decision: Decision) -> str:
 
 
 def _fits(decision: Decision) -> str:
+    if decision.mistake is not None:
+        return f"nobody knows: {decision.message.partition(': ')[2]}"
     answer = "no" if decision.status == "Waiting" else "in part" if decision.left_out else "yes"
     return f"{answer}: {decision.message.partition(': ')[2]}"
 

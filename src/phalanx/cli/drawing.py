@@ -20,7 +20,7 @@ from phalanx.cli import (
     tree,
 )
 from phalanx.cli.clusters import Look, Source
-from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.errors import Exit, Failed, worst
 from phalanx.cli.standing import Standings
 from phalanx.cluster import Cluster, Decision, Decisions
 from phalanx.engine.gangs import Gang
@@ -119,7 +119,7 @@ def _draw_named(look: Look, seen: Glance, cluster: Cluster, name: str, wish: Wis
 def _living(look: Look, seen: Glance, name: str) -> list[tuple[Gang, Decision]]:
     """The gangs of that name that are in a cluster, or in a snapshot of one."""
     found = [gang for gang in naming.named(seen, name, look.namespace) if not is_manifest(seen.told, gang.id)]
-    return [(gang, Decision(seen.decided(gang), seen.ways_out(gang))) for gang in found]
+    return [(gang, Decision(*seen.answer(gang))) for gang in found]
 
 
 def _given(look: Look, cluster: Cluster, name: str) -> Decisions:
@@ -151,7 +151,7 @@ def _draw_living(look: Look, seen: Glance, living: Sequence[tuple[Gang, Decision
             screen.out().print(screen.styled(decision.explain()))
     getting.tell_differences(standing)
     found = placing.exit_code(Decisions(decision for _, decision in living))
-    return max(found, getting.differing_code(standing))
+    return worst([found, getting.differing_code(standing)])
 
 
 def _named(doc: dict[str, Any]) -> tuple[str, str]:

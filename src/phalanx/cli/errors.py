@@ -1,5 +1,6 @@
 """Exit codes, and the one exception that ends a command with a line on standard error."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 
@@ -11,6 +12,12 @@ class Exit(IntEnum):
     USAGE = 2
     WAITING = 3
     INVALID = 4
+
+
+def worst(codes: Iterable[Exit]) -> Exit:
+    """Of several answers: a mistake of ours wins over all that could be told, then what is wrong over what waits."""
+    found = set(codes)
+    return Exit.FAILED if Exit.FAILED in found else max(found, default=Exit.PLACED)
 
 
 class Failed(Exception):

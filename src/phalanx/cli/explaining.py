@@ -1,13 +1,13 @@
 """``phalanx explain``: why a workload waits and what would help, where it runs, or what is wrong with it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import wrap
-from typing import Any
+from typing import Any, TypeVar
 
 from phalanx import cluster
 from phalanx.cli import clusters, columns, late, missing, reduced, screen, telling, tree, written
 from phalanx.cli.clusters import Look, Source
-from phalanx.cli.errors import Exit
+from phalanx.cli.errors import Exit, worst
 from phalanx.cli.standing import NOBODY, Standing
 from phalanx.cli.telling import Told
 from phalanx.engine.lifecycle import State
@@ -15,7 +15,11 @@ from phalanx.engine.views import View
 from phalanx.explain import document, tally, text
 from phalanx.kube import glance, status
 from phalanx.kube.glance import Glance
-from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.decision import Decided, Internal, Invalid, Placed, Waiting
+from phalanx.model.mistakes import Mishap
+from phalanx.model.request import Request
+
+Page = TypeVar("Page")
 
 TROUBLED = (State.DEGRADED, State.EVICTING)
 
@@ -32,7 +36,8 @@ def run(source: Source, name: str, output: str) -> int:
         for one in found:
             print(screen.clean(_spelt(one.decision)))
     elif output in ("json", "yaml"):
-        written.show({"schema": document.SCHEMA, "decisions": [_as_dict(one) for one in found]}, output)
+        found, documents = _each(found, _as_dict)
+        written.show({"schema": document.SCHEMA, "decisions": documents}, output)
     else:
         return show(found)
     return _exit_code(found)
@@ -41,9 +46,26 @@ def run(source: Source, name: str, output: str) -> int:
 def show(found: Sequence[Told]) -> int:
     """Prints the pages of all, and says how they are. What they have to do with what was asked for comes first."""
     via = dict.fromkeys(line for one in found if one.via for line in wrap(f"{one.via}.", text.WIDTH))
-    pages = "\n\n".join(page(one) for one in found)
-    screen.out().print(screen.styled("\n".join([*via, pages])))
+    found, pages = _each(found, page)
+    screen.out().print(screen.styled("\n".join([*via, "\n\n".join(pages)])))
     return _exit_code(found)
+
+
+def _each(found: Sequence[Told], tell: Callable[[Told], Page]) -> tuple[list[Told], list[Page]]:
+    """All that is told, each by itself: one over which we trip is told so, and all others as they are."""
+    done = [_one(one, tell) for one in found]
+    return [one for one, _ in done], [page for _, page in done]
+
+
+def _one(one: Told, tell: Callable[[Told], Page]) -> tuple[Told, Page]:
+    try:
+        return one, tell(one)
+    except Exception as error:
+        named = telling.named_in(one.decision)
+        request = named if isinstance(named, Request) else None
+        internal = Internal(named.kind, named.namespace, named.name, Mishap.of(error), request)
+        tripped = Told(internal, queue=one.queue, via=one.via)
+        return tripped, tell(tripped)
 
 
 def glanced(look: Look, source: Source) -> Glance:
@@ -57,11 +79,13 @@ def glanced(look: Look, source: Source) -> Glance:
 
 
 def _exit_code(found: Iterable[Told]) -> Exit:
-    return max((_code(one) for one in found), default=Exit.PLACED)
+    return worst(_code(one) for one in found)
 
 
 def _code(one: Told) -> Exit:
     """What the scheduler says counts; what a look finds, where the two agree."""
+    if isinstance(one.decision, Internal):
+        return Exit.FAILED
     if isinstance(one.decision, Invalid):
         return Exit.INVALID
     if one.standing is not None and one.standing.differs:
@@ -119,7 +143,7 @@ def _alive(view: View, lines: list[str]) -> list[str]:
     return [f"{title}: {view.state}, {progress}", *trouble, *lines[1:]]
 
 
-def _ranks(decision: Decision) -> Iterator[str]:
+def _ranks(decision: Decided) -> Iterator[str]:
     ranks = document.decision(decision)["ranks"]
     for number, (group, nodes) in enumerate(sorted(ranks.items())):
         yield from columns.labelled("RANKS" if not number else "", f"{group}: {tree.runs(nodes)}")
@@ -136,7 +160,7 @@ def _as_dict(one: Told) -> dict[str, Any]:
     view = one.view
     lack = view.lack if view is not None and one.late else None
     return {
-        **found, **_message(one), "state": str(_state(one)), "queue": one.queue, "schedulerSays": one.said or None,
+        **found, **_message(one), "state": _state(one), "queue": one.queue, "schedulerSays": one.said or None,
         "lack": None if lack is None else document.reason(lack), "via": one.via or None,
         **(one.standing.as_dict() if one.standing is not None else {"scheduler": None, "differs": False}),
     }  # fmt: skip
@@ -149,12 +173,14 @@ def _message(one: Told) -> dict[str, str]:
     return {"message": status.sentence(one.view)} if one.view and isinstance(one.decision, Placed) else {}
 
 
-def _state(one: Told) -> State:
+def _state(one: Told) -> str:
+    if isinstance(one.decision, Internal):
+        return Internal.__name__
     if one.view is not None:
-        return one.view.state
-    return State.FINISHED if one.ended else State.INVALID
+        return str(one.view.state)
+    return str(State.FINISHED if one.ended else State.INVALID)
 
 
-def _spelt(decision: Decision) -> str:
-    named = decision if isinstance(decision, Invalid) else decision.request
+def _spelt(decision: Decided) -> str:
+    named = telling.named_in(decision)
     return f"{named.kind.lower()}/{named.name}"

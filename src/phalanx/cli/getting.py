@@ -5,13 +5,13 @@ from typing import Any
 
 from phalanx.cli import clusters, columns, explaining, reduced, refused, screen, written
 from phalanx.cli.clusters import Look, Source
-from phalanx.cli.errors import Exit
+from phalanx.cli.errors import Exit, worst
 from phalanx.cli.refused import Refused
 from phalanx.cli.standing import Standing, Standings
-from phalanx.engine.lifecycle import State
 from phalanx.explain import words
 from phalanx.kube import status
 from phalanx.kube.glance import Glance
+from phalanx.model.decision import Internal
 
 SCHEMA = "phalanx.dev/gangs/v1"
 TITLES = ("GANG", "QUEUE", "STATE", "PODS", "DOMAIN", "AGE")
@@ -39,7 +39,7 @@ def run(source: Source, output: str) -> int:
     else:
         _show(standing, wrong, seen, look, wide=output == "wide")
     tell_differences(standing)
-    return differing_code(standing)
+    return worst([differing_code(standing), tripped_code(wrong)])
 
 
 def tell_differences(standing: Iterable[Standing]) -> None:
@@ -52,8 +52,14 @@ def tell_differences(standing: Iterable[Standing]) -> None:
 
 
 def differing_code(standing: Iterable[Standing]) -> Exit:
-    """Not 0 where the scheduler says otherwise than is found, so that nobody takes the one for the other."""
-    return max((one.exit_code for one in standing if one.differs), default=Exit.PLACED)
+    """Not 0 where the scheduler says otherwise than is found, so that nobody takes the one for the other; nor where we
+    made a mistake."""
+    return worst(one.exit_code for one in standing if one.differs or one.is_internal)
+
+
+def tripped_code(wrong: Iterable[Refused]) -> Exit:
+    """1 where something was raised while one of them was read."""
+    return worst(Exit.FAILED for one in wrong if one.mishap is not None)
 
 
 def _show(standing: Sequence[Standing], wrong: Sequence[Refused], seen: Glance, look: Look, wide: bool) -> None:
@@ -72,12 +78,12 @@ def _row(one: Standing, now: float, wide: bool) -> tuple[str, ...]:
     view, whole = one.view, one.view.whole
     domain = words.place(whole.domain) if whole.domain and not one.differs else "-"
     row = (view.id, view.queue, one.word, f"{whole.bound}/{whole.wanted}", domain, columns.age(view.since, now))
-    message = one.difference or status.sentence(view)
+    message = one.difference or one.message
     return (*row, view.kind, str(whole.ready), view.flavor or "-", message) if wide else row
 
 
 def _wrong(one: Refused, now: float, wide: bool) -> tuple[str, ...]:
-    row = (one.id, one.queue, str(State.INVALID), "-", "-", columns.age(one.since, now))
+    row = (one.id, one.queue, one.word, "-", "-", columns.age(one.since, now))
     return (*row, one.invalid.kind, "-", "-", one.message) if wide else row
 
 
@@ -90,8 +96,9 @@ def as_dict(standing: Standing) -> dict[str, Any]:
     view, whole = standing.view, standing.view.whole
     return {
         "kind": view.kind, "namespace": view.namespace, "name": view.name, "unit": view.unit, "queue": view.queue,
-        "flavor": view.flavor, "priority": view.priority, "state": str(view.state),
-        "reason": None if view.reason is None else str(view.reason.type), "message": status.sentence(view),
+        "flavor": view.flavor, "priority": view.priority,
+        "state": Internal.__name__ if standing.is_internal else str(view.state),
+        "reason": None if view.reason is None else str(view.reason.type), "message": standing.message,
         "pods": {"wanted": whole.wanted, "seen": whole.seen, "bound": whole.bound, "ready": whole.ready},
         "domain": list(whole.domain), "since": status.stamp(view.since) if view.since else None,
         **standing.as_dict(),
@@ -103,7 +110,7 @@ def wrong_dict(one: Refused) -> dict[str, Any]:
     invalid = one.invalid
     return {
         "kind": invalid.kind, "namespace": invalid.namespace, "name": invalid.name, "unit": None, "queue": one.queue,
-        "flavor": None, "priority": None, "state": str(State.INVALID), "reason": None, "message": one.message,
+        "flavor": None, "priority": None, "state": one.word, "reason": None, "message": one.message,
         "pods": None, "domain": [], "since": status.stamp(one.since) if one.since else None,
         "scheduler": None, "differs": False,
     }  # fmt: skip

@@ -15,8 +15,7 @@ from phalanx.cli.files import Documents, Origin
 from phalanx.cluster import Decision, Decisions, Note
 from phalanx.dialects import documents
 from phalanx.dialects.following import Told
-from phalanx.model.decision import Decision as Decided
-from phalanx.model.decision import Invalid
+from phalanx.model.decision import Decided, Internal, Invalid
 from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Place, Problem, shown
 
@@ -76,7 +75,7 @@ class Places:
     def decided(self, one: Decided) -> Decided:
         """A decision whose problems and warnings have their places."""
         if not isinstance(one, Invalid):
-            named = one.request
+            named = one if isinstance(one, Internal) else one.request
             title = _called(named.kind, named.namespace, named.name)
             return replace(one, warnings=self._problems(one.warnings, title))
         title = _called(one.kind, one.namespace, one.name)

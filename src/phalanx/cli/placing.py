@@ -1,7 +1,7 @@
 """``phalanx place``: manifests in, decisions out."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
@@ -9,10 +9,14 @@ import yaml
 
 import phalanx
 from phalanx.cli import files, screen, tables
-from phalanx.cli.errors import Exit, Failed
+from phalanx.cli.errors import Exit, Failed, worst
 from phalanx.cli.places import Places
-from phalanx.cluster import Cluster, Decisions, Note, OnDecision
+from phalanx.cluster import Cluster, Decision, Decisions, Note, OnDecision
+from phalanx.model.decision import Internal
+from phalanx.model.mistakes import Mishap
 from phalanx.record.line import written
+
+Page = TypeVar("Page")
 
 SCHEMA = "phalanx.dev/decisions/v1"
 Pile = TypeVar("Pile", bound=list[Any])
@@ -28,8 +32,7 @@ def run(sources: Sequence[str], output: str, namespace: str | None, record: str 
     if not decisions and not problems and not decisions.warnings:
         raise Failed(f"nothing to place: no workload among the documents ({len(docs)})")
     report(cluster, decisions, problems, places)
-    show(decisions, output)
-    return exit_code(decisions, problems)
+    return exit_code(show(decisions, output), problems)
 
 
 @contextmanager
@@ -81,16 +84,42 @@ def report(cluster: Cluster, decisions: Decisions, problems: Sequence[Note], pla
         screen.say_warning(f"outside topology {topology}: {lacking}{more}")
 
 
-def show(decisions: Decisions, output: str) -> None:
-    if output == "json":
-        print(json.dumps(as_document(decisions), indent=2))
-    elif output == "yaml":
-        print(yaml.safe_dump(as_document(decisions), sort_keys=False, width=100), end="")
-    elif output == "name":
+def show(decisions: Decisions, output: str) -> list[Decision]:
+    """Prints them all, and returns them as they were told: over some we may trip while we tell of them."""
+    if output == "name":
         for decision in decisions:
             print(screen.clean(f"{decision.kind.lower()}/{decision.name}"))
+        return decisions
+    if output in ("json", "yaml"):
+        told, documents = each(decisions, Decision.to_dict)
+        _show_document({"schema": SCHEMA, "decisions": documents}, output)
+        return told
+    told, pages = each(decisions, _page)
+    _show_table(told, pages, wide=output == "wide")
+    return told
+
+
+def each(decisions: Iterable[Decision], tell: Callable[[Decision], Page]) -> tuple[list[Decision], list[Page]]:
+    """All that is told, each by itself: one over which we trip is told so, and all others as they are."""
+    done = [_one(decision, tell) for decision in decisions]
+    return [decision for decision, _ in done], [page for _, page in done]
+
+
+def _one(decision: Decision, tell: Callable[[Decision], Page]) -> tuple[Decision, Page]:
+    """The decision and its page; a mistake of ours instead of one of which we cannot tell."""
+    try:
+        return decision, tell(decision)
+    except Exception as error:
+        named = (decision.kind, decision.namespace, decision.name)
+        tripped = Decision(Internal(*named, Mishap.of(error), decision.request))
+        return tripped, tell(tripped)
+
+
+def _show_document(document: dict[str, Any], output: str) -> None:
+    if output == "json":
+        print(json.dumps(document, indent=2))
     else:
-        _show_table(decisions, wide=output == "wide")
+        print(yaml.safe_dump(document, sort_keys=False, width=100), end="")
 
 
 def as_document(decisions: Decisions) -> dict[str, Any]:
@@ -98,19 +127,26 @@ def as_document(decisions: Decisions) -> dict[str, Any]:
     return {"schema": SCHEMA, "decisions": [decision.to_dict() for decision in decisions]}
 
 
-def _show_table(decisions: Decisions, wide: bool) -> None:
+def _page(decision: Decision) -> str:
+    """What stands below the table; nothing of one that is placed whole."""
+    return decision.explain() if decision.status != "Placed" or decision.left_out else ""
+
+
+def _show_table(decisions: Sequence[Decision], pages: Iterable[str], wide: bool) -> None:
     console = screen.out()
     for line in tables.decisions(decisions, None if wide else console.width) if decisions else ():
         console.print(line)
-    for decision in decisions:
-        if decision.status != "Placed" or decision.left_out:
-            console.print()
-            console.print(screen.styled(decision.explain()))
+    for page in filter(None, pages):
+        console.print()
+        console.print(screen.styled(page))
 
 
-def exit_code(decisions: Decisions, problems: Sequence[Note] = ()) -> Exit:
-    """As the worst of them; one that is placed in part still waits for the rest."""
-    if problems or any(decision.status == "Invalid" for decision in decisions):
-        return Exit.INVALID
-    waits = any(decision.status == "Waiting" or decision.left_out for decision in decisions)
-    return Exit.WAITING if waits else Exit.PLACED
+def exit_code(decisions: Iterable[Decision], problems: Sequence[Note] = ()) -> Exit:
+    """As the worst of them: a mistake of ours, then one of theirs. One placed in part still waits for the rest."""
+    return worst([Exit.INVALID if problems else Exit.PLACED, *map(_code, decisions)])
+
+
+def _code(decision: Decision) -> Exit:
+    if decision.status == "Placed":
+        return Exit.WAITING if decision.left_out else Exit.PLACED
+    return {"Waiting": Exit.WAITING, "Invalid": Exit.INVALID}.get(decision.status, Exit.FAILED)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from phalanx.cli import amounts, clusters, columns, explaining, getting, late, reduced, refused, screen, written
 from phalanx.cli.clusters import Look, Source
+from phalanx.cli.errors import worst
 from phalanx.cli.standing import Standing, Standings
 from phalanx.engine.lifecycle import State
 from phalanx.engine.views import View
@@ -68,7 +69,8 @@ def run(source: Source, output: str) -> int:
         width = None if output == "wide" else screen.out().width
         _show_held(held(seen), width)
         _show(seen, waiting, wrong, width)
-    return getting.differing_code(waiting)
+    tripped = getting.tripped_code(one for one in refused.found(look, seen))
+    return worst([getting.differing_code(waiting), tripped])
 
 
 def in_turn(seen: Glance, stands: Standings) -> list[Standing]:
@@ -170,7 +172,7 @@ def _waiting_rows(seen: Glance, waiting: Iterable[Standing]) -> list[tuple[str, 
             view.id,
             f"{view.whole.seen}/{view.whole.wanted}",
             columns.age(view.since, seen.now),
-            one.word if one.differs else _reason(view) or "-",
+            one.word if one.differs or one.is_internal else _reason(view) or "-",
         )
         for one in waiting
         for view in [one.view]
@@ -185,6 +187,8 @@ def _reason(view: View) -> str | None:
 
 def why(seen: Glance, one: Standing) -> str:
     """One line."""
+    if one.is_internal:
+        return one.message
     if one.differs:
         return one.difference
     gang = seen.engine.book.gangs[one.view.id]

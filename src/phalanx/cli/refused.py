@@ -9,26 +9,35 @@ from phalanx.dialects import documents, wishes
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.following import Subject, ties, times
+from phalanx.engine.lifecycle import State
 from phalanx.kube import status
 from phalanx.kube.glance import Glance
-from phalanx.model.decision import Invalid
+from phalanx.model.decision import Internal, Invalid
+from phalanx.model.mistakes import Mishap
 from phalanx.model.objects import ObjectKey
 from phalanx.model.queues import DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """``queue``: as it is written; ``since``: when it was made, 0.0 where it does not say. ``doc``: its object."""
+    """``queue``: as it is written; ``since``: when it was made, 0.0 where it does not say. ``doc``: its object.
+    ``mishap``: what was raised while it was read, where it is not the object that is wrong."""
 
     key: ObjectKey
     invalid: Invalid
     queue: str
     since: float
     doc: Mapping[Any, Any]
+    mishap: Mishap | None = None
 
     @property
     def id(self) -> str:
         return f"{self.invalid.namespace}/{self.invalid.name}"
+
+    @property
+    def word(self) -> str:
+        """Its state in a column."""
+        return str(State.INVALID) if self.mishap is None else Internal.__name__
 
     @property
     def message(self) -> str:
@@ -40,16 +49,21 @@ def found(look: Look, seen: Glance) -> list[Refused]:
     if not seen.told.refused:
         return []
     docs = _by_key(look)
-    return [_of(subject, invalid, docs[subject.key]) for subject, invalid in seen.told.refused if subject.key in docs]
+    tripped = {one.subject.key: one.mishap for one in seen.told.set_aside}
+    return [
+        _of(subject, invalid, docs[subject.key], tripped.get(subject.key))
+        for subject, invalid in seen.told.refused
+        if subject.key in docs
+    ]
 
 
 def _by_key(look: Look) -> dict[ObjectKey, Document]:
     return {doc.key: doc for doc in documents.sort(look.objects)[0]}
 
 
-def _of(subject: Subject, invalid: Invalid, doc: Document) -> Refused:
+def _of(subject: Subject, invalid: Invalid, doc: Document, mishap: Mishap | None) -> Refused:
     made = Field.of(doc.value).at("metadata", "creationTimestamp").value
-    return Refused(subject.key, invalid, _queue(doc), times.seconds(made) or 0.0, doc.value)
+    return Refused(subject.key, invalid, _queue(doc), times.seconds(made) or 0.0, doc.value, mishap)
 
 
 def _queue(doc: Document) -> str:

@@ -16,7 +16,7 @@ from phalanx.engine.views import View
 from phalanx.explain import text
 from phalanx.kube import status
 from phalanx.kube.glance import Glance, is_manifest, was_never_there
-from phalanx.model.decision import Decision
+from phalanx.model.decision import Decided, Internal
 
 NOBODY = "no scheduler has said anything of it; is one running?"
 
@@ -44,7 +44,7 @@ class Standing:
     """``said`` None: nothing was. ``is_manifest``: it is in no cluster, and no scheduler could have said anything."""
 
     view: View
-    decision: Decision
+    decision: Decided
     said: Said | None
     is_manifest: bool = False
 
@@ -54,6 +54,11 @@ class Standing:
         if self.said is None:
             return not self.is_manifest and self.would_start
         return self.said.state is not None and _WAYS[self.said.state] is not _WAYS[self.view.state]
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether nothing is known of it by a mistake of ours."""
+        return isinstance(self.decision, Internal)
 
     @property
     def would_start(self) -> bool:
@@ -76,14 +81,23 @@ class Standing:
     @property
     def word(self) -> str:
         """Its state in a column: why it waits, if it does."""
+        if self.is_internal:
+            return Internal.__name__
         if not self.differs:
             reason = self.view.reason
             return str(reason.type if self.view.state is State.QUEUED and reason is not None else self.view.state)
         return "NotStarted" if self.said is None else self.said.word
 
     @property
+    def message(self) -> str:
+        """How far it is, in one line; or what went wrong while it was looked at."""
+        return text.line(self.decision) if self.is_internal else status.sentence(self.view)
+
+    @property
     def exit_code(self) -> Exit:
-        """As it is: not 0 where the scheduler does not say that it starts or runs."""
+        """As it is: not 0 where the scheduler does not say that it starts or runs, or we made a mistake."""
+        if self.is_internal:
+            return Exit.FAILED
         if not self.differs:
             return Exit.PLACED
         return Exit.INVALID if self.state is State.INVALID else Exit.WAITING

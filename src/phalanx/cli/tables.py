@@ -8,7 +8,7 @@ from phalanx.cli.screen import clean
 from phalanx.cluster import Decision
 from phalanx.model.request import Group, Request
 
-STYLES = {"Placed": "green", "Waiting": "yellow", "Invalid": "red"}
+STYLES = {"Placed": "green", "Waiting": "yellow", "Invalid": "red", "Internal": "red"}
 TITLES = ("NAME", "STATUS", "GROUP", "PODS", "WHERE", "NODES")
 _SHRINK = ((5, 12), (4, 16), (0, 16), (2, 12))  # columns that give way in a narrow table, and what they keep
 _NODES_SHOWN = 2  # names in a narrow table; more become a number
@@ -60,7 +60,9 @@ def title_of(decision: Decision) -> str:
 
 def _rows(decision: Decision, wide: bool) -> Iterator[tuple[str, str, str, str]]:
     request = decision.request
-    if request is None:
+    if decision.mistake is not None:
+        yield "-", "-", "mistake", "-"
+    elif request is None:
         count = len(decision.problems)
         yield "-", "-", f"{count} problem{'s' if count > 1 else ''}", "-"
     elif decision.reason is not None:

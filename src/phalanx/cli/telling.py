@@ -14,10 +14,11 @@ from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import State
 from phalanx.engine.views import View
 from phalanx.kube.glance import Glance
-from phalanx.model.decision import Decision, Invalid, Placed
+from phalanx.model.decision import Decided, Internal, Invalid, Placed
 from phalanx.model.objects import ObjectKey
 from phalanx.model.placement import Placement
 from phalanx.model.reasons import WayOut
+from phalanx.model.request import Request
 
 MOST = 5  # gangs told of that one object made
 
@@ -29,7 +30,7 @@ class Told:
     ``via``: what it has to do with the object that was asked for. ``ended``: how, of one that is over.
     """
 
-    decision: Decision
+    decision: Decided
     ways_out: tuple[WayOut, ...] = ()
     view: View | None = None
     said: str = ""
@@ -83,7 +84,7 @@ def _of_kin(look: Look, stands: Standings, name: str) -> list[Told]:
 
 def _through(how: str, found: Sequence[Told]) -> list[Told]:
     """The answers, each with what it has to do with what was asked for."""
-    named = [one.decision if isinstance(one.decision, Invalid) else one.decision.request for one in found]
+    named = [named_in(one.decision) for one in found]
     titles = dict.fromkeys(f"{one.kind} {one.namespace}/{one.name}" for one in named)  # units of one share it
     return [replace(one, via=f"{how} {', '.join(titles)}") for one in found]
 
@@ -117,6 +118,11 @@ def _keys_of(seen: Glance, gang: Gang) -> Iterator[ObjectKey]:
     yield from (pod.object for pod in gang.pods)
 
 
+def named_in(decision: Decided) -> Request | Invalid | Internal:
+    """What knows the kind, namespace and name that a decision is about."""
+    return decision if isinstance(decision, (Invalid, Internal)) else decision.request
+
+
 # -- what --------------------------------------------------------------------------------------------------------
 
 
@@ -124,15 +130,17 @@ def _of_gang(stands: Standings, gang: Gang) -> Told:
     seen = stands.seen
     view = seen.view(gang)
     one = stands.of(view)
-    ways_out = seen.ways_out(gang)
+    decision, ways_out = seen.answer(gang)
     told_late = late.line(gang, ways_out)
     own = ways_out if gang.state is State.QUEUED else ()  # what would help pods that came late stands with them
-    return Told(one.decision, own, view, one.line, view.queue, told_late, standing=one)
+    return Told(decision, own, view, one.line, view.queue, told_late, standing=one)
 
 
 def _of_refused(stands: Standings, one: Refused) -> Told:
     found = stands.sayings.of_object(one.doc)
     line = found.line.removeprefix("invalid: ") if found is not None else ""
+    if one.mishap is not None:
+        return Told(Internal(*one.key.address, one.mishap), queue=one.queue)
     return Told(one.invalid, said="" if line == one.message else line, queue=one.queue)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from phalanx.explain import tally, text
-from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.decision import Decided, Internal, Invalid, Placed, Waiting
+from phalanx.model.mistakes import Mishap
 from phalanx.model.problems import Place, Problem, shown
 from phalanx.model.reasons import ClosedQueue, DomainEvidence, FullQuota, Reason, WayOut
 from phalanx.model.request import PodSet, Request
@@ -13,18 +14,17 @@ from phalanx.model.resources import show
 SCHEMA = "phalanx.dev/decisions/v1"
 
 
-def decisions(entries: Iterable[tuple[Decision, tuple[WayOut, ...]]]) -> dict[str, Any]:
+def decisions(entries: Iterable[tuple[Decided, tuple[WayOut, ...]]]) -> dict[str, Any]:
     """The whole document."""
     return {"schema": SCHEMA, "decisions": [decision(decided, ways) for decided, ways in entries]}
 
 
-def decision(decided: Decision, ways_out: tuple[WayOut, ...] = ()) -> dict[str, Any]:
+def decision(decided: Decided, ways_out: tuple[WayOut, ...] = ()) -> dict[str, Any]:
     """One decision; all of them have the same keys, so that a reader needs no cases."""
-    if isinstance(decided, Invalid):
-        named = {"kind": decided.kind, "namespace": decided.namespace, "name": decided.name, "unit": None}
-    else:
-        request = decided.request
-        named = {"kind": request.kind, "namespace": request.namespace, "name": request.name, "unit": request.unit}
+    request = None if isinstance(decided, Invalid) else decided.request
+    asked = decided if isinstance(decided, (Invalid, Internal)) else decided.request
+    unit = None if request is None else request.unit
+    named = {"kind": asked.kind, "namespace": asked.namespace, "name": asked.name, "unit": unit}
     return {
         **named,
         "status": type(decided).__name__,
@@ -37,7 +37,12 @@ def decision(decided: Decision, ways_out: tuple[WayOut, ...] = ()) -> dict[str, 
         "message": text.line(decided, ways_out),
         "reason": reason(decided.reason) if isinstance(decided, Waiting) else None,
         "waysOut": [{"change": one.change, "verified": one.verified} for one in ways_out],
+        "mistake": mistake(decided.mishap) if isinstance(decided, Internal) else None,
     }
+
+
+def mistake(mishap: Mishap) -> dict[str, str]:
+    return {"error": mishap.line, "traceback": mishap.trace}
 
 
 def declared(request: Request) -> frozenset[str]:
@@ -98,12 +103,12 @@ def _quota(one: FullQuota) -> dict[str, Any]:
     return {"queue": one.queue, "flavor": one.flavor, "resource": one.resource, **shown, **held}
 
 
-def _counts(decided: Decision) -> dict[str, Any]:
+def _counts(decided: Decided) -> dict[str, Any]:
     counts = tally.of(decided)
     return {"wanted": counts.wanted, "placed": counts.placed, "leftOut": dict(counts.left_out)}
 
 
-def _where(decided: Decision) -> dict[str, Any]:
+def _where(decided: Decided) -> dict[str, Any]:
     if not isinstance(decided, Placed):
         return {"podSets": {}, "domains": {}, "ranks": {}, "levelReached": {}}
     known, placement = declared(decided.request), decided.placement

@@ -7,14 +7,15 @@ Whoever is left out is told by name.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from phalanx.model.decision import Decision, Invalid, Placed
+from phalanx.model.decision import Decided, Invalid, Placed
 from phalanx.model.request import Group, PodSet
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """``wanted`` None: the manifest is wrong, and nobody knows. ``left_out``: pods without a place, by the name of the
-    outermost group that has none at all, or of a pod set that has some; ``placed`` and these make up ``wanted``."""
+    """``wanted`` None: the manifest is wrong or was not read, and nobody knows. ``left_out``: pods without a place, by
+    the name of the outermost group that has none at all, or of a pod set that has some; ``placed`` and these make up
+    ``wanted``."""
 
     wanted: int | None
     placed: int = 0
@@ -26,9 +27,9 @@ class Tally:
         return bool(self.placed and self.left_out)
 
 
-def of(decision: Decision) -> Tally:
+def of(decision: Decided) -> Tally:
     """The pods of one decision. Those whose work is done had their place."""
-    if isinstance(decision, Invalid):
+    if isinstance(decision, Invalid) or decision.request is None:
         return Tally(None)
     root = decision.request.root
     got = _got(decision) if isinstance(decision, Placed) else {}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
 from phalanx.explain import tally, words
-from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.decision import Decided, Internal, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason, WayOut, Why
 from phalanx.model.request import Group, PodSet, Request
@@ -27,13 +27,15 @@ ELSEWHERE = {  # reasons that are not about room: said without figures
 GROUPS_MAX = 12  # lines of a page given to single groups; the JSON has them all
 
 
-def line(decision: Decision, ways_out: tuple[WayOut, ...] = ()) -> str:
+def line(decision: Decided, ways_out: tuple[WayOut, ...] = ()) -> str:
     """One line."""
     if isinstance(decision, Placed):
         return f"placed: {_whereabouts(decision)}"
     if isinstance(decision, Invalid):
         more = f" (and {len(decision.problems) - 1} more)" if len(decision.problems) > 1 else ""
         return f"invalid: {decision.problems[0]}{more}"
+    if isinstance(decision, Internal):
+        return f"internal: {_mistake(decision)}."
     return waiting(decision.reason, ways_out)
 
 
@@ -47,12 +49,14 @@ def held_back(reason: Reason, ways_out: tuple[WayOut, ...] = ()) -> str:
     return f"{cause(reason)}{_help(reason, ways_out)}"
 
 
-def full(decision: Decision, ways_out: tuple[WayOut, ...] = ()) -> str:
+def full(decision: Decided, ways_out: tuple[WayOut, ...] = ()) -> str:
     """Everything worth reading, wrapped; ends without a newline."""
     if isinstance(decision, Placed):
         parts = [_placed_head(decision), *_placed(decision), *_left_out(decision)]
     elif isinstance(decision, Invalid):
         parts = [f"{_called(decision)}: Invalid", *_problems(decision.problems)]
+    elif isinstance(decision, Internal):
+        parts = [f"{decision.kind} {_id(decision)}: Internal", *_internal(decision)]
     else:
         parts = [_head(decision.request, "Waiting"), *_waiting(decision, ways_out)]
     return "\n".join([*parts, *_remarks(decision.warnings)])
@@ -241,6 +245,29 @@ def _part(part: Reason) -> str:
     where = f" in one {part.level}" if part.level != "cluster" else ""
     alone = f", alone {words.place(part.best.domain)} holds {part.best.fits}" if part.best is not None else ""
     return f"{part.group}: {words.pods(part.needed)}{where}{alone}"
+
+
+# ---- a mistake of ours -------------------------------------------------------------------------------------------
+
+
+def _mistake(internal: Internal) -> str:
+    done = "decided" if internal.request is not None else "read"
+    return f"{internal.mishap.line.rstrip('.')}; this is a mistake of Phalanx, not of the manifest: it was not {done}"
+
+
+def _id(internal: Internal) -> str:
+    return f"{internal.namespace}/{internal.name}" if internal.request is None else internal.request.id
+
+
+def _internal(internal: Internal) -> Iterator[str]:
+    """What was raised, and what to send us: it takes a record to see how it came."""
+    yield from _lines("MISTAKE", f"{_mistake(internal)}. All others are answered.")
+    if internal.request is not None:
+        yield from _lines("SEND US", "its record: one line that holds all we need to see how it came. This writes it:")
+        yield from _lines("", "  phalanx place -f FILE --record mistake.jsonl")
+        yield from _lines("", "FILE: the manifests, or a snapshot. Read it first: it names nodes, pods and labels.")
+    else:
+        yield from _lines("SEND US", "its manifest, and the traceback: -o json has it (mistake.traceback).")
 
 
 # ---- the rest ---------------------------------------------------------------------------------------------------

@@ -22,8 +22,9 @@ from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import State
 from phalanx.engine.settings import Settings
 from phalanx.engine.views import View
-from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.decision import Decided, Internal, Invalid, Placed, Waiting
 from phalanx.model.events import Event, GangSeen, PodSeen
+from phalanx.model.mistakes import Mishap
 from phalanx.model.nodes import RunningPod
 from phalanx.model.objects import ObjectKey
 from phalanx.model.placement import Counts, Placement
@@ -55,7 +56,17 @@ class Glance:
         """What people may see of it."""
         return views.of_all(self.engine.book, [gang.id])[gang.id]
 
-    def ways_out(self, gang: Gang) -> tuple[WayOut, ...]:
+    def answer(self, gang: Gang) -> tuple[Decided, tuple[WayOut, ...]]:
+        """What was decided, and what would help; the decision stays where looking for that goes wrong."""
+        decided = self.decided(gang)
+        try:
+            return decided, () if isinstance(decided, Internal) else self._ways_out(gang)
+        except Exception as error:
+            self.engine.book.doubt_board()
+            remark = Mishap.of(error).remark("what would help")
+            return replace(decided, warnings=(*decided.warnings, remark)), ()
+
+    def _ways_out(self, gang: Gang) -> tuple[WayOut, ...]:
         """Changes that would let a waiting gang start, or pods that wait while it runs, each decided again."""
         waiting = self.waiting(gang) or self._late(gang)
         if waiting is None:
@@ -64,8 +75,19 @@ class Glance:
 
     # -- what was decided ----------------------------------------------------------------------------------------
 
-    def decided(self, gang: Gang) -> Decision:
-        """Why it waits, where it is, or what is wrong with it. A gang that has ended is nowhere."""
+    def decided(self, gang: Gang) -> Decided:
+        """Why it waits, where it is, or what is wrong with it. A gang that has ended is nowhere. What went wrong while
+        it was looked at stays with it."""
+        tripped = self.engine.tripped().get(gang.id)
+        if tripped is not None:
+            asked = gang.request
+            return Internal(asked.kind, asked.namespace, asked.name, tripped, asked, self.told.notes.get(gang.id, ()))
+        try:
+            return self._decided(gang)
+        except Exception as error:
+            return Internal.about(gang.request, error)
+
+    def _decided(self, gang: Gang) -> Decided:
         notes = self.told.notes.get(gang.id, ())
         known = self.waiting(gang) or self._wrong(gang)
         if known is not None:

@@ -1,8 +1,9 @@
-"""What was decided about one request."""
+"""What was decided about one request, or why nothing was."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from phalanx.model.mistakes import Mishap
 from phalanx.model.placement import Placement
 from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason
@@ -43,3 +44,25 @@ class Invalid:
 
 
 Decision = Placed | Waiting | Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Internal:
+    """We are wrong: what was raised while it was read, decided or explained. Nothing was decided about it.
+
+    ``request``: what was asked for; None: it was never read.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    mishap: Mishap
+    request: Request | None = None
+    warnings: tuple[Problem, ...] = ()
+
+    @classmethod
+    def about(cls, request: Request, error: BaseException) -> "Internal":
+        return cls(request.kind, request.namespace, request.name, Mishap.of(error), request)
+
+
+Decided = Placed | Waiting | Invalid | Internal  # what people are told about one workload

@@ -35,6 +35,10 @@ class Mishap:
         frames = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES_MAX)
         return cls(_plain(line), _plain("".join(frames))[:_TRACE_MAX])
 
+    def remark(self, sought: str) -> Problem:
+        """Said beside an answer that stands all the same. ``sought``: what was looked for: ``what would help``."""
+        return Problem("", None, (), f"{sought} could not be looked for, by a mistake of Phalanx: {self.line}")
+
     def problem(self, what: str) -> Problem:
         """Said of the object that it concerns. ``what``: ``cannot be read``."""
         return Problem("", None, (), f"{what}, and that is a mistake of Phalanx: {self.line}; {_SEND_US}")

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from phalanx.model.decision import Decision, Invalid
+from phalanx.model.decision import Decided, Invalid
 from phalanx.model.mistakes import Mistake
 from phalanx.model.policy import Policy
 from phalanx.model.request import Request
@@ -24,11 +24,11 @@ class Record:
     snapshot: Snapshot
     request: Request
     policy: Policy
-    decision: Decision
+    decision: Decided
     version: str
 
 
-def written(snapshot: Snapshot, request: Request, policy: Policy, decision: Decision, *, version: str = "") -> str:
+def written(snapshot: Snapshot, request: Request, policy: Policy, decision: Decided, *, version: str = "") -> str:
     """The line, without its end: ASCII, keys sorted, so that equal decisions are equal bytes.
 
     ``version`` is for the doors to say: a room this low does not know what it is part of.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.decision import Decided, Internal, Invalid, Placed, Waiting
 from phalanx.model.request import Request
 from phalanx.record.form import BadRecord, built, expect
 from phalanx.record.form import written as plain
@@ -13,11 +13,11 @@ from phalanx.record.form import written as plain
 RANKS_MAX = 20_000_000  # of one placement: a line must not fill the memory
 SHOWN_MAX = 200  # characters of a value in a difference
 
-_BY_STATUS: dict[str, type[Placed | Waiting | Invalid]] = {"Placed": Placed, "Waiting": Waiting, "Invalid": Invalid}
+_BY_STATUS: dict[str, type[Decided]] = {one.__name__: one for one in (Placed, Waiting, Invalid, Internal)}
 _NOT_THE_ANSWER = ("work", "warnings")  # how it was found, and what was said beside it
 
 
-def written(decision: Decision) -> dict[str, Any]:
+def written(decision: Decided) -> dict[str, Any]:
     """The decision without its request. Ranks as runs: ``[["n1", 8], ["n2", 8]]`` for 16 of them."""
     found = {"status": type(decision).__name__, **plain(decision, leave=("request",))}
     if isinstance(decision, Placed) and decision.placement.ranks:
@@ -29,7 +29,7 @@ def _runs(nodes: tuple[str, ...]) -> list[list[Any]]:
     return [[node, sum(1 for _ in run)] for node, run in groupby(nodes)]
 
 
-def read(found: Any, request: Request, path: str) -> Decision:
+def read(found: Any, request: Request, path: str) -> Decided:
     """The decision about ``request`` that was written so."""
     expect(found, dict, "an object", path)
     status = found.get("status")
@@ -39,7 +39,7 @@ def read(found: Any, request: Request, path: str) -> Decision:
     rest = {key: value for key, value in found.items() if key != "status"}
     if isinstance(placement := rest.get("placement"), dict) and "ranks" in placement:
         rest["placement"] = {**placement, "ranks": _unrolled(placement["ranks"], f"{path}.placement.ranks")}
-    decision: Decision = built(_BY_STATUS[status], rest, path, **given)
+    decision: Decided = built(_BY_STATUS[status], rest, path, **given)
     return decision
 
 
@@ -56,7 +56,7 @@ def _unrolled(found: Any, path: str) -> dict[str, list[str]]:
 # -- comparing ---------------------------------------------------------------------------------------------------
 
 
-def differences(recorded: Decision, again: Decision) -> tuple[str, ...]:
+def differences(recorded: Decided, again: Decided) -> tuple[str, ...]:
     """Where two answers to one question differ: ``placement.podSets.workers: [["n1",2]] -> [["n2",2]]``.
 
     The work it took and the warnings are no part of the answer: a better search takes less.
@@ -64,7 +64,7 @@ def differences(recorded: Decision, again: Decision) -> tuple[str, ...]:
     return tuple(_differing(_answer(recorded), _answer(again), ""))
 
 
-def _answer(decision: Decision) -> dict[str, Any]:
+def _answer(decision: Decided) -> dict[str, Any]:
     return {key: value for key, value in written(decision).items() if key not in _NOT_THE_ANSWER}
 
 
