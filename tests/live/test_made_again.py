@@ -8,7 +8,7 @@ import pytest
 from tests.live.test_several_shapes import GROUPS, linked
 from tests.testing import live_objects as objects
 from tests.testing.live_objects import Doc
-from tests.testing.live_stage import LiveStage
+from tests.testing.live_stage import LiveStage, key
 
 RACKS = {"n0": "r0", "n1": "r0", "n2": "r1", "n3": "r1"}
 
@@ -348,3 +348,17 @@ def test_room_of_a_pod_whose_bind_was_not_seen_yet_is_taken_when_its_job_is_made
     assert stage.where("o-0") == [""]
     stage.after(1, gone=[old])
     assert stage.where("o-0") == ["n0"]
+
+
+@pytest.mark.parametrize("seen", ["the Job", "the pods", "both"])
+def test_pods_that_a_deleted_job_left_behind_are_told_of_on_no_node_as_those_of_strangers(seen: str) -> None:
+    job = objects.job("train", 2, 4)
+    stage = LiveStage(*objects.cluster(), job, *pods_of(job, 2))
+    old = [stage.told[key(one)] for one in pods_of(job, 2)]
+    if seen != "the pods":
+        stage.after(1, gone=[job])
+    if seen != "the Job":
+        stage.after(1, *map(leaving, old))
+    stage.after(5, gone=[job])
+    stage.after(5, gone=old)
+    assert "Notice" not in stage.kinds()

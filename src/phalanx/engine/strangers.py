@@ -25,12 +25,13 @@ class Strangers:
         self._used: set[str] = set()  # topologies that some gang has asked for
 
     def see(self, pod: Pod) -> None:
-        """A pod of no gang, as it is now. Those that are made for their node belong there, whoever made them."""
-        if pod.holds and not pod.daemon and pod.node not in self._told:
+        """A pod of no gang, as it is now. Those that are made for their node belong there, whoever made them; and who
+        leaves tears no domain for long: it may be what a gang of ours left behind."""
+        if not pod.holds or pod.leaving:
+            self.forget(pod)
+        elif not pod.daemon and pod.node not in self._told:
             self._on.setdefault(pod.node, {})[pod.key] = None
             self._fresh[pod.node] = None
-        elif not pod.holds:
-            self.forget(pod)
 
     def forget(self, pod: Pod) -> None:
         there = self._on.get(pod.node, {})
