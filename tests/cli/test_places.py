@@ -172,3 +172,25 @@ def test_what_came_from_no_file_has_no_place() -> None:
     problem = Problem("spec", None, (), "?")
     assert Places().problem(problem, "Job default/train") is problem
     assert Places([{"kind": "Job", "metadata": {"name": "train"}}]).problem(problem, "Job default/train") is problem
+
+
+MPI = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata:
+  name: mpi
+  annotations:
+    phalanx.dev/topology-required: host
+spec:
+  launcherCreationPolicy: WaitForWorkersReady
+  mpiReplicaSpecs:
+    Launcher: {template: {spec: {containers: [{name: c}]}}}
+    Worker: {replicas: 2, template: {spec: {containers: [{name: c}]}}}
+"""
+
+
+def test_no_path_is_of_a_document_that_nobody_wrote(here: Path, capsys: Captured) -> None:
+    (here / "mpi.yaml").write_text(MPI)
+    found = said(capsys, "place", "-f", "mpi.yaml")
+    place = "mpi.yaml, document 1, line 6: metadata.annotations['phalanx.dev/topology-required']: "
+    assert f"{place}with policy Basic" in found and "as a Gang" not in found

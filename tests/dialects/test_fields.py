@@ -31,8 +31,42 @@ def test_a_problem_says_which_object_its_path_is_in() -> None:
     assert problem.told_on(ObjectKey("", "Node", "default", "n2")) == problem
 
 
-def test_a_word_stands_before_every_path_of_a_document_that_nobody_wrote() -> None:
-    assert Field.of({}, word="as a Gang").at("spec").path == "as a Gang: spec"
+LABEL = "phalanx.dev/topology-required"
+
+
+def told(made: object, *keys: str | int) -> tuple[str, object]:
+    """Path and value of a note about a place in a document that nobody wrote."""
+    at = Field.of(made, made=True)
+    for key in keys:
+        at = at.items()[key] if isinstance(key, int) else at.at(key)
+    at.wrong("is wrong")
+    (problem,) = at.notes.problems
+    return problem.path, problem.value
+
+
+def test_what_nobody_wrote_is_told_of_at_what_was_written_of_it() -> None:
+    user = Field.of({"metadata": {"annotations": {LABEL: "rack"}}, "spec": {"workers": {"count": 2, "name": "w"}}})
+    level = user.at("metadata", "annotations", LABEL)
+    workers = user.at("spec", "workers")
+    group = {"name": "", "count": workers.at("count"), "template": workers.at("name"), "none": workers.at("none")}
+    made = {"spec": {"topology": {"preferred": None, "required": level}, "groups": [group]}}
+    assert told(made, "spec", "topology") == (f"metadata.annotations['{LABEL}']", "rack")
+    assert told(made, "spec", "groups", 0, "count") == ("spec.workers.count", 2)
+    assert told(made, "spec", "groups", 0, "name") == ("spec.workers", ""), "the innermost place around all of it"
+    assert told({"spec": {"groups": []}}, "spec", "groups") == ("", "a list"), "all of the object"
+
+
+def test_what_was_made_of_what_was_made_is_told_of_at_what_was_written() -> None:
+    count = Field.of({"spec": {"count": 2}}).at("spec", "count")
+    between = Field.of({"jobs": [{"count": count, "name": "a"}]}, made=True).at("jobs").items()[0]
+    assert told({"spec": {"group": {"count": between.at("count")}}}, "spec", "group") == ("spec.count", 2)
+    assert told({"spec": {"group": {"name": between.at("name")}}}, "spec", "group") == ("spec.count", "a")
+
+
+def test_a_place_around_values_of_two_objects_is_in_the_first() -> None:
+    other = Field.of({"spec": {"b": 1}}, about=ObjectKey("", "Job", "default", "other")).at("spec", "b")
+    own = Field.of({"spec": {"a": 1}}).at("spec", "a")
+    assert told({"group": {"a": own, "b": other}}, "group", "name")[0] == "spec.a"
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,7 @@ def test_the_groups_of_a_tree_say_with_whom_they_are_placed() -> None:
     ]
     notes = found(*docs, below("c", "d")).notes
     assert {key: str(notes[f"serving/{key}"][0]) for key in ("inner", "a")} == {
-        "inner": ": is placed with CompositePodGroup c", "a": ": is placed with CompositePodGroup c"}  # fmt: skip
+        "inner": "is placed with CompositePodGroup c", "a": "is placed with CompositePodGroup c"}  # fmt: skip
 
 
 def test_composites_nest() -> None:

@@ -12,6 +12,8 @@ so that whoever reads the made one complains about what the user wrote, where th
 
     made = Field.of({"topology": {"required": job.at("metadata", "annotations", "phalanx.dev/topology-required")}})
     made.at("topology", "required").path           # metadata.annotations['phalanx.dev/topology-required']
+
+A place in it that nobody wrote is told of at what was written of it: ``topology`` there at that annotation too.
 """
 
 import re
@@ -33,6 +35,8 @@ PROBLEMS_MAX = 100  # a document with more is wrong in one way many times
 
 Default = TypeVar("Default")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_MADE = "(made)"  # instead of the key at the root of a document that nobody wrote
+_BORROWED_MAX = 1_000  # values of a made document in which those that were written are looked for
 
 
 @dataclass(slots=True)
@@ -67,10 +71,10 @@ class Field:
         self._key = key
 
     @staticmethod
-    def of(document: object, notes: Notes | None = None, about: ObjectKey | None = None, word: str = "") -> "Field":
+    def of(document: object, notes: Notes | None = None, about: ObjectKey | None = None, made: bool = False) -> "Field":
         """The root of a document. ``about``: the object it is, for notes that are told of another one, or stand alone.
-        ``word`` (``as a Gang``) goes before every path of a document that nobody wrote."""
-        root: str | ObjectKey = about if about is not None else f"{word}: " if word else ""
+        ``made``: nobody wrote it, only values in it."""
+        root: str | ObjectKey = about if about is not None else _MADE if made else ""
         return Field(document, notes if notes is not None else Notes(), None, root)
 
     @property
@@ -92,7 +96,7 @@ class Field:
         while here is not None:
             if isinstance(here._key, ObjectKey):
                 return [*keys, ""], here._key
-            keys.append(here._key)
+            keys.append(here._key if here._key != _MADE or here._parent is not None else "")
             here = here._parent
         return keys, None
 
@@ -116,8 +120,26 @@ class Field:
         self.wrong(f"{shown(self.value)!r} {rule}", allowed)
 
     def _note(self, message: str, allowed: Iterable[str]) -> Problem:
-        keys, about = self._way()
-        return Problem(_joined(keys), shown(self.value), tuple(allowed), _written(message), about)
+        at, value = self._as_written()
+        keys, about = at._way()
+        return Problem(_joined(keys), shown(value), tuple(allowed), _written(message), about)
+
+    def _as_written(self) -> "tuple[Field, object]":
+        """Where a note about this place is told, and with which value: at what a person wrote of it, or around it."""
+        root = self
+        while root._parent is not None:
+            root = root._parent
+        if root._key != _MADE:
+            return self, self.value
+        own = _borrowed(self.value)
+        if own:
+            return own[0]._as_written()
+        here: Field | None = self
+        while here is not None:
+            if around := _borrowed(here.value):
+                return _around([at._as_written()[0] for at in around]), self.value
+            here = here._parent
+        return Field(None, self.notes, None, ""), self.value
 
     # -- going down ----------------------------------------------------------------------------------------------
 
@@ -277,6 +299,32 @@ class Field:
         close = _close(text, allowed)
         self.mistaken(f"is not one of {', '.join(filter(None, allowed))}{_asking(close)}", allowed)
         return default
+
+
+def _borrowed(value: object) -> list[Field]:
+    """The values of a made document that were written by somebody, in order."""
+    found: list[Field] = []
+    waiting, left = [value], _BORROWED_MAX
+    while waiting and left:
+        one, left = waiting.pop(0), left - 1
+        if isinstance(one, Field):
+            found += [one] if one.present else []
+        elif isinstance(one, (dict, list, tuple)):
+            waiting[:0] = one.values() if isinstance(one, dict) else one
+    return found
+
+
+def _around(those: list[Field]) -> Field:
+    """The innermost place around all of these that are in the document of the first."""
+    ways = [at._way() for at in those]
+    paths = [list(reversed(keys)) for keys, root in ways if root == ways[0][1]]
+    shared = 0
+    while all(len(path) > shared and path[shared] == paths[0][shared] for path in paths):
+        shared += 1
+    found = those[0]
+    for _ in paths[0][max(shared, 1) :]:
+        found = found._parent or found
+    return found
 
 
 def _joined(keys: list[str | int]) -> str:

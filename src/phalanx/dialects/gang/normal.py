@@ -25,7 +25,7 @@ def requests(outline: Outline, notes: Notes, around: Surroundings) -> tuple[Requ
     (``min_members`` 0): each is placed if it fits, inside whatever encloses it, and the gang around it starts
     without them. At the top of its own Request at least one member must be placed, or nothing would be.
     """
-    spec = Field.of({"spec": outline.spec}, notes, word="" if outline.kind == "Gang" else "as a Gang").at("spec")
+    spec = Field.of({"spec": outline.spec}, notes, made=outline.kind != "Gang").at("spec")
     _check_carried(spec)
     usual = usual_topology(spec.at("queue"), outline.namespace, around)
     used = partial(speaking.levels, spec)

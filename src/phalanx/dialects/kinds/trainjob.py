@@ -57,7 +57,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
         return None
     metadata = _metadata(doc, runtime)
     mode = _mode(metadata)
-    found = around.expand(Field.of(_jobset(doc, runtime, jobs, metadata, mode), doc.notes, word="as a JobSet"))
+    found = around.expand(Field.of(_jobset(doc, runtime, jobs, metadata, mode), doc.notes, made=True))
     if found is None:
         return None
     spec = {
