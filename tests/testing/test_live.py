@@ -55,3 +55,13 @@ def test_a_gang_that_runs_is_shown_as_running_though_its_manifest_has_become_wro
     job["metadata"]["annotations"] = {"phalanx.dev/topology-requird": "rack"}
     scheduler.step(seen=[job], now=1002.0)
     assert [(one["id"], one["bound"]) for one in scheduler.gangs()] == [("default/train", 1)]
+
+
+def test_a_gang_for_which_nothing_can_be_placed_says_what_of_its_manifest_is_in_the_way() -> None:
+    pod = objects.pod("p", 1)
+    pod["spec"]["containers"][0]["resources"]["requests"] |= {f"example.com/{i}": "1" for i in range(600)}
+    scheduler = LiveScheduler()
+    scheduler.step(seen=[*objects.cluster(), pod], now=1000.0)
+    (told,) = scheduler.gangs()
+    assert (told["state"], told["wanted"]) == ("Invalid", 1)
+    assert "more than 512 different resources and host ports are in play" in told["message"]

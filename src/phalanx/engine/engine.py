@@ -28,6 +28,7 @@ from phalanx.model.effects import Effect, Prepare, Report, Resume
 from phalanx.model.events import BindAnswered, BindUnderWay, Event, SuspendRefused
 from phalanx.model.mistakes import Mishap
 from phalanx.model.policy import Policy
+from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason, Why
 from phalanx.model.request import Missing, Request
 from phalanx.model.snapshot import Snapshot
@@ -317,11 +318,12 @@ class Engine:
             if isinstance(decision, Placed):
                 return self._start(gang, decision, name)
             if isinstance(decision, Invalid):
-                return self._turn_away(gang)
+                return self._turn_away(gang, decision.problems)
             reasons.append(decision if isinstance(decision, Reason) else decision.reason)
         return self._refuse(gang, wanted, *reasons)
 
-    def _turn_away(self, gang: Gang) -> None:
+    def _turn_away(self, gang: Gang, problems: tuple[Problem, ...] = ()) -> None:
+        gang.turn_away(problems)
         self.turns.leave(gang.id)
         self.move(gang, Cause.WRONG)
 

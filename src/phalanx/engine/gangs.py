@@ -19,6 +19,7 @@ from phalanx.model.makers import Maker
 from phalanx.model.nodes import Node, RunningPod
 from phalanx.model.objects import Incarnation
 from phalanx.model.pods import Pod, PodKey
+from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason, Why
 from phalanx.model.request import Group, Missing, PodSet, Request
 
@@ -39,7 +40,8 @@ class Gang:
     ``told``: the reason that was last reported. ``quiet_until``: before that nobody is told that pods are missing.
     ``urgent``: it was broken, and has the first claim on what is free. ``flavor``: the nodes its quota was taken from.
     ``collected``: set and rank of pods that succeeded and are not listed any more; what they did stays done for as long
-    as the gang keeps its places. ``hold``: what makes its pods, and whether that is held back for it.
+    as the gang keeps its places. ``hold``: what makes its pods, and whether that is held back for it. ``problems``: why
+    no places can be looked for.
     """
 
     request: Request
@@ -73,6 +75,7 @@ class Gang:
     kept: dict[str, int] | None = None  # what it was whole with, while its manifest asks for more than that
     resting: dict[PodKey, float] = field(default_factory=dict)  # late pods that no node took: left alone until then
     hold: Hold = field(default_factory=Hold)
+    problems: tuple[Problem, ...] = ()
 
     @property
     def id(self) -> str:
@@ -102,7 +105,7 @@ class Gang:
 
     def follow(self, request: Request) -> None:
         """Its object is there and good, and says this from now on."""
-        self.gone, self.spoiled = False, False
+        self.gone, self.spoiled, self.problems = False, False, ()
         self.ask(request)
 
     def follow_owner(self, owner: Incarnation | None, makers: tuple[Maker, ...]) -> None:
@@ -113,6 +116,10 @@ class Gang:
     def spoil(self) -> None:
         """Its manifest is wrong by now."""
         self.spoiled = True
+
+    def turn_away(self, problems: tuple[Problem, ...]) -> None:
+        """Its manifest can be read, and nothing can be placed for what it asks."""
+        self.problems = problems
 
     def delete(self, event: GangGone) -> None:
         """Its object is gone, or over. It is kept until nothing of it holds a place."""

@@ -19,6 +19,7 @@ from phalanx.engine.torn import Torn
 from phalanx.explain.document import declared
 from phalanx.model.mistakes import Mishap
 from phalanx.model.pods import PodKey
+from phalanx.model.problems import Problem
 from phalanx.model.reasons import Reason, WayOut
 from phalanx.model.request import Group, PodSet
 from phalanx.model.topology import Tree
@@ -65,7 +66,8 @@ class View:
     ``more``: of which group how many domains are no spots.
     ``ways_out``: what would help it, where that was looked for; a View is made without.
     ``torn``: the required levels that it does not keep, for its nodes have other labels than when it started.
-    ``mishap``: what was raised while it was looked at, where it is set aside.
+    ``mishap``: what was raised while it was looked at, where it is set aside. ``problems``: why no places can be looked
+    for, where its manifest could be read.
     """
 
     id: str
@@ -95,6 +97,7 @@ class View:
     ways_out: tuple[WayOut, ...] = ()
     torn: tuple[Torn, ...] = ()
     mishap: Mishap | None = None
+    problems: tuple[Problem, ...] = ()
 
     @property
     def whole(self) -> GroupView:
@@ -131,6 +134,7 @@ def of(gang: Gang, tree: Tree | None) -> View:
         level=tree.topology.level_name(_narrowest(tree)) if tree is not None and spots else "",
         spots=tuple(spots[:SPOTS_MAX]), more=left_out(spots), unplaced=_unplaced(gang), lack=gang.lack,
         torn=torn.found(gang, tree) if tree is not None and gang.state in STARTED else (),
+        problems=gang.problems,
     )  # fmt: skip
 
 

@@ -60,6 +60,8 @@ def sentence(view: View) -> str:
         return _bounded(f"{_unit(view)}{line}{_next_try(view)}")
     if view.state is State.QUEUED:
         return f"{_unit(view)}waiting: for its turn."
+    if view.state is State.INVALID and view.problems:
+        return _bounded(f"{_unit(view)}invalid: {listed(view.problems)}")
     return _bounded(f"{_unit(view)}{view.state.lower()}: {_cause(view)}{_progress(view)}{_torn(view)}{_lack(view)}")
 
 

@@ -35,6 +35,8 @@ Answered = tuple[str, str, str, str, str]  # namespace, name and uid of a pod, n
 
 Row = TypeVar("Row")
 
+_COUNTS = ("bound", "wanted")  # of pods
+
 ANSWERS = {
     "bound": Answer.BOUND,
     "here": Answer.HERE,
@@ -122,8 +124,11 @@ class LiveScheduler:
         """
         book = self._decider.engine.book
         found = {name: _told(view) for name, view in views.of_all(book, book.gangs).items()}
-        wrong = {f"{one.namespace}/{one.name}": _wrong(one) for one in self._refused.values()}
-        return [one for _, one in sorted({**wrong, **found}.items())]
+        for one in self._refused.values():
+            name = f"{one.namespace}/{one.name}"
+            if found.get(name, {"state": State.INVALID})["state"] == State.INVALID:
+                found[name] = {**_refused(name, one), **{key: found[name][key] for key in _COUNTS if name in found}}
+        return [one for _, one in sorted(found.items())]
 
 
 def _row(given: Iterable[Row], name: str) -> Iterable[Row]:
@@ -166,14 +171,13 @@ def _told(view: views.View) -> dict[str, Any]:
     }
 
 
-def _wrong(invalid: Invalid) -> dict[str, Any]:
+def _refused(name: str, invalid: Invalid) -> dict[str, Any]:
     return {
-        "id": f"{invalid.namespace}/{invalid.name}",
+        "id": name,
         "state": State.INVALID.value,
         "reason": None,
         "message": status.listed(invalid.problems),
-        "bound": 0,
-        "wanted": 0,
+        **dict.fromkeys(_COUNTS, 0),
     }
 
 
