@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, CycloptsError, Parameter
 
 import phalanx
-from phalanx.cli import screen
+from phalanx.cli import screen, streams
 from phalanx.cli.errors import Exit, Failed
 
 if TYPE_CHECKING:
@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
 TRACEBACK = "PHALANX_TRACEBACK"  # set: show where an internal error comes from
 
+
+def _is_named(_: object, given: str | Sequence[str] | None) -> None:
+    """An empty name is a variable that was not set, and no file."""
+    if "" in ([given] if isinstance(given, str) else given or ()):
+        raise ValueError("a file has a name, and this is empty")
+
+
 Files = Annotated[
     list[str],
     Parameter(
+        validator=_is_named,
         name=["-f", "--filename"],
         allow_leading_hyphen=True,
         negative="",
@@ -45,6 +53,7 @@ class From:
     filename: Annotated[
         list[str] | None,
         Parameter(
+            validator=_is_named,
             name=["-f", "--filename"],
             allow_leading_hyphen=True,
             negative="",
@@ -113,7 +122,11 @@ def place(
     namespace: Namespace = None,
     record: Annotated[
         str | None,
-        Parameter(metavar="FILE", help="A file to write each decision to, one line of JSON each, for phalanx replay."),
+        Parameter(
+            validator=_is_named,
+            metavar="FILE",
+            help="A file to write each decision to, one line of JSON each, for phalanx replay.",
+        ),
     ] = None,
 ) -> int:
     """Say where workloads go, or why they wait. Offline: the cluster and the workloads come from files.
@@ -130,6 +143,7 @@ def replay(
     record: Annotated[
         list[str],
         Parameter(
+            validator=_is_named,
             allow_leading_hyphen=True,
             metavar="FILE",
             help="Files of records, as place --record writes them; - is standard input.",
@@ -257,6 +271,7 @@ def get(
 
 def _not_an_option(_: object, file: str) -> None:
     """A dash is standard input or output; a misspelt option is no file."""
+    _is_named(None, file)
     if file.startswith("-") and file != "-":
         raise ValueError("there is no such option; a file of that name is ./" + file)
 
@@ -318,12 +333,14 @@ def simulate(
     cluster: Annotated[
         str,
         Parameter(
+            validator=_is_named,
             metavar="FILE|SHAPE",
             help="Manifests, a table of nodes (.csv), a shape such as 2x4x16, or a drawing: 'b1: r1=8*4 r2=8*4'.",
         ),
     ],
     trace: Annotated[
-        str | None, Parameter(metavar="FILE", help="Who asks for what, and when. Default: a generated one.")
+        str | None,
+        Parameter(validator=_is_named, metavar="FILE", help="Who asks for what, and when. Default: a generated one."),
     ] = None,
     format: Annotated[  # noqa: A002
         Literal["own", "philly", "muri", "openb"] | None,
@@ -368,7 +385,11 @@ def simulate(
     ] = [],  # noqa: B006
     record: Annotated[
         str | None,
-        Parameter(metavar="FILE", help="Write each decision to this file, one per line, for phalanx replay."),
+        Parameter(
+            validator=_is_named,
+            metavar="FILE",
+            help="Write each decision to this file, one per line, for phalanx replay.",
+        ),
     ] = None,
     timing: Annotated[
         bool, Parameter(help="Tell in the report how long this machine took; all else is the same each time.")
@@ -426,9 +447,23 @@ def run(tokens: Sequence[str] | None = None) -> int:
     """Runs one command line and gives its exit code. Nothing but the code escapes."""
     given = list(sys.argv[1:] if tokens is None else tokens)
     try:
+        code = _answered(given)
+        streams.finish()
+        return code
+    except streams.CannotWrite as error:
+        streams.give_up()
+        screen.say_error(f"standard output cannot be written: {error}")
+    except BrokenPipeError:  # the reader has seen enough, as in: phalanx place ... | head
+        streams.give_up()
+    return Exit.FAILED
+
+
+def _answered(given: list[str]) -> int:
+    try:
         result: Any = app(given, exit_on_error=False, print_error=False)
-        sys.stdout.flush()
         return result if isinstance(result, int) else Exit.PLACED
+    except (BrokenPipeError, streams.CannotWrite):
+        raise
     except CycloptsError as error:
         screen.say_error(" ".join(str(error).split()), _help_for(given))
         return Exit.USAGE
@@ -436,9 +471,6 @@ def run(tokens: Sequence[str] | None = None) -> int:
         more = _help_for(given) if error.code == Exit.USAGE else ""
         screen.say_error(error.message, "\n".join(filter(None, (error.detail, more))))
         return error.code
-    except BrokenPipeError:  # the reader has seen enough, as in: phalanx place ... | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the last flush is quiet too
-        return Exit.FAILED
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -456,7 +488,5 @@ def _help_for(tokens: list[str]) -> str:
 
 
 def main() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without box characters shows ? instead of failing
+    streams.prepare()
     sys.exit(run())

@@ -43,13 +43,30 @@ def recording(path: str | None) -> Iterator[OnDecision | None]:
         return
     try:
         with open(path, "w", encoding="ascii", newline="\n") as file:
-            yield lambda *made: _keep(file, *made)
+            keeper = _Keeper(file)
+            yield keeper.keep
+            keeper.check()
     except OSError as error:
         raise Failed(f"{path}: {error.strerror or error}") from None
 
 
-def _keep(file: TextIO, *made: Any) -> None:
-    file.write(written(*made, version=phalanx.__version__) + "\n")
+class _Keeper:
+    """Writes records. That it cannot is no mistake of those that are decided meanwhile: it is told in the end."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._error: OSError | None = None
+
+    def keep(self, *made: Any) -> None:
+        try:
+            if self._error is None:
+                self._file.write(written(*made, version=phalanx.__version__) + "\n")
+        except OSError as error:
+            self._error = error
+
+    def check(self) -> None:
+        if self._error is not None:
+            raise self._error
 
 
 def in_namespace(docs: Pile, namespace: str | None) -> Pile:

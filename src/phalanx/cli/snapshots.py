@@ -106,7 +106,9 @@ def _without_told(value: Any, inside: str = "") -> Any:
 
 
 def _write(path: Path, content: str) -> None:
-    """Beside the file first, for its owner's eyes only, then in its place."""
+    """Beside the file first, for its owner's eyes only, then in its place. A pipe or a device is written to."""
+    if path.exists() and not path.is_file():
+        return _write_to(path, content)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
@@ -119,4 +121,12 @@ def _write(path: Path, content: str) -> None:
         Path(name).replace(path)
     except OSError as error:
         Path(name).unlink(missing_ok=True)
+        raise Failed(f"{path}: {error.strerror or error}") from None
+
+
+def _write_to(path: Path, content: str) -> None:
+    try:
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+    except OSError as error:
         raise Failed(f"{path}: {error.strerror or error}") from None
