@@ -20,3 +20,15 @@ def test_a_gang_for_which_no_node_was_open_says_what_else_it_lacks_once_one_is()
 def reason(stage: LiveStage) -> object:
     (told,) = stage.scheduler.gangs()
     return told["reason"]
+
+
+def test_a_scheduler_that_finds_the_minimum_of_a_gang_done_says_at_once_why_the_others_wait() -> None:
+    group = {
+        "apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "default", "uid": "g"}, "spec": {"minMember": 1},
+    }  # fmt: skip
+    done, waits = (objects.pod(name, gpus, annotations={"pod-group-name": "g"}) for name, gpus in (("a", 1), ("b", 9)))
+    stage = LiveStage(*objects.cluster(), group, objects.on(done, "n0", phase="Succeeded"), waits)
+    told = stage.gang("default/g") or {}
+    assert told["state"] == "Running"
+    assert "1 more pod waits" in told["message"]

@@ -354,6 +354,8 @@ class Engine:
             self.say(Resume(gang.id, gang.owner))
         self._reactions.release(gang)
         self.rebook(gang)
+        if not ahead and not any(gang.every_slot()):
+            self._reactions.react(gang)  # its minimum is done already, and nobody is sent of whom it would hear
 
     def _refuse(self, gang: Gang, wanted: Request, *reasons: Reason) -> None:
         """It was tried, and waits."""
