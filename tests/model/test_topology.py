@@ -194,3 +194,16 @@ def test_the_node_is_the_last_level_listed_or_not() -> None:
     assert Topology.of("t", ["rack"]).levels == Topology.of("t", ["rack", HOSTNAME]).levels
     assert Topology.of("t", ["rack", HOSTNAME], [None, "server"]).level_number("host", "x") == 2
     assert Topology.of("t", ["x.com/host"]).level_names() == ("x.com/host", "host")
+
+
+@pytest.mark.parametrize(
+    ("text", "close"), [("rak", "rack"), ("Rack", "rack"), ("hots", "host"), ("example.com/rak", "example.com/rack")]
+)
+def test_an_unknown_level_that_is_much_like_one_is_asked_about(text: str, close: str) -> None:
+    found = Topology.of("t", ["example.com/block", "example.com/rack"]).level_number(text, "")
+    assert isinstance(found, Problem) and found.message.endswith(f"; did you mean {close}?")
+
+
+def test_an_unknown_level_that_is_like_none_is_not_guessed() -> None:
+    found = Topology.of("t", ["example.com/block", "example.com/rack"]).level_number("aisle", "")
+    assert isinstance(found, Problem) and "did you mean" not in found.message

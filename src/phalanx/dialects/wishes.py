@@ -13,6 +13,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from phalanx.dialects import keys
 from phalanx.dialects.fields import Field
 from phalanx.model.problems import Problem
 from phalanx.model.topology import Topology
@@ -191,7 +192,7 @@ def _check_kueue(notes: Field) -> None:
     notes.at(_UNCONSTRAINED).choice("", "true", "false")
     for key, at in _starting(notes, _KUEUE_PODSET):
         if key not in _KUEUE_READ:
-            at.wrong(f"{key[:100]} is not supported yet", _KUEUE_READ)
+            at.wrong(f"{key[:100]} is not supported yet{_asking(key)}", _KUEUE_READ)
 
 
 def _slices(notes: Field) -> Wish:
@@ -299,10 +300,11 @@ def mode(metadata: Field, *allowed: str) -> str | None:
 def check_our_keys(metadata: Field, *annotations: str) -> None:
     """A Problem for each key of ours that means nothing where it stands. ``annotations``: those that do here.
 
-    A warning for each key of others that placement should look at and does not.
+    A warning for each key of others that placement should look at and does not, or that was meant to be another one.
     """
     metadata.mapping()
     note_unread(metadata)
+    keys.note_typos(metadata, told=(_OUR_PREFIX, _KUEUE_PODSET))
     good = annotations or _OUR_ANNOTATIONS
     for key, at in _starting(metadata.at("annotations"), _OUR_PREFIX):
         if key not in (*good, *_WRITTEN_BY_US, GANG):  # exported pods carry them
@@ -331,8 +333,13 @@ def _misplaced(key: str, elsewhere: tuple[str, ...], kind: str) -> str:
     return (
         f"{key[:100]} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
         if key in elsewhere
-        else f"there is no key {key[:100]!r}"
+        else f"there is no key {key[:100]!r}{_asking(key)}"
     )
+
+
+def _asking(key: str) -> str:
+    close = keys.meant(key)
+    return f"; did you mean {close}?" if close is not None else ""
 
 
 def _starting(at: Field, prefix: str) -> list[tuple[str, Field]]:

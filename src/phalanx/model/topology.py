@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -71,8 +72,16 @@ class Topology:
             return self.host
         return Problem(
             path, text, self.level_names(),
-            f"{text!r} is not a level of topology {self.name!r}; its levels are {', '.join(self.level_names())}",
+            f"{text!r} is not a level of topology {self.name!r}; its levels are {', '.join(self.level_names())}"
+            f"{self._asking(text)}",
         )  # fmt: skip
+
+    def _asking(self, text: str) -> str:
+        """``; did you mean rack?``, where a level, however it is spelt, is much like it."""
+        spellings = {one: level.name for level in self.levels for one in (after_slash(level.label), level.name)}
+        spellings |= {level.label: level.label for level in self.levels} | {"host": "host"}
+        close = get_close_matches(text[:200].lower(), spellings, n=1)
+        return f"; did you mean {spellings[close[0]]}?" if close else ""
 
 
 def short_name(label: str) -> str:

@@ -1,5 +1,6 @@
 """The top of a Gang: its own fields, checked as written."""
 
+from phalanx.dialects import keys
 from phalanx.dialects.fields import Field
 from phalanx.dialects.gang import joined
 from phalanx.dialects.outline import Outline
@@ -21,6 +22,7 @@ def read(doc: Field, around: Surroundings) -> Outline:
     for key, value in doc.at("metadata", "annotations").entries():
         if key.startswith("phalanx.dev/"):
             value.warn("is not read on a Gang; its spec has a field for it", ("spec.topology", "spec.queue"))
+    keys.note_typos(doc.at("metadata"))
     return joined.filled(Outline("Gang", namespace, name, _fields(spec)), around)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from phalanx.dialects import members, podsets, surroundings, wishes
+from phalanx.dialects import keys, members, podsets, surroundings, wishes
 from phalanx.dialects.fields import Field
 from phalanx.dialects.kai import constraint, subgroups
 from phalanx.dialects.kai.constraint import written
@@ -132,6 +132,7 @@ def _note_unread(doc: Field, spec: Field, asked: Field) -> None:
         if spec.at(part).present:
             spec.at(part).warn("is not considered")
     wishes.note_unread(doc.at("metadata"))
+    keys.note_typos(doc.at("metadata"))
     for key, at in doc.at("metadata", "annotations").entries():
         if key.startswith("phalanx.dev/") or (key.startswith(wishes.KAI.topology) and not asked.present):
             at.warn("is not read on a PodGroup; its spec has a field for it", ("spec.topologyConstraint", "spec.queue"))
