@@ -362,3 +362,25 @@ def test_pods_that_a_deleted_job_left_behind_are_told_of_on_no_node_as_those_of_
     stage.after(5, gone=[job])
     stage.after(5, gone=old)
     assert "Notice" not in stage.kinds()
+
+
+def kueue_pod(name: str, gpus: int, of: int, uid: str) -> Doc:
+    annotations = {
+        "kueue.x-k8s.io/pod-group-total-count": str(of),
+        "kueue.x-k8s.io/podset-required-topology": "kubernetes.io/hostname",
+    }
+    return objects.pod(name, gpus, uid=uid, labels={"kueue.x-k8s.io/pod-group-name": "g"}, annotations=annotations)
+
+
+def test_pods_of_a_group_without_an_object_that_come_while_all_before_them_leave_are_another_group() -> None:
+    """They wait until all of them have room, and take no places of single pods that left."""
+    stage = LiveStage(*objects.cluster(racks=1, nodes=1))
+    stage.one_by_one(*(kueue_pod(f"p{i}", 4, 2, f"first-{i}") for i in range(2)))
+    assert stage.where("p0", "p1") == ["n0", "n0"]
+    old = [leaving(stage.told["", "Pod", "default", f"p{i}"]) for i in range(2)]
+    stage.after(1, *old, *(kueue_pod(f"q{i}", 2, 4, f"second-{i}") for i in range(4)))
+    stage.after(1, gone=old[:1])
+    assert stage.where("q0", "q1", "q2", "q3") == [""] * 4
+    stage.after(1, gone=old[1:])
+    assert stage.where("q0", "q1", "q2", "q3") == ["n0"] * 4
+    assert "Evict" not in stage.kinds()

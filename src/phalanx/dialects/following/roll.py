@@ -27,6 +27,7 @@ from phalanx.dialects.following import (
 from phalanx.dialects.following.families import Families
 from phalanx.dialects.following.family import Family
 from phalanx.dialects.following.foreign import Foreigners
+from phalanx.dialects.following.gathered import Gatherings
 from phalanx.dialects.following.makers import Life, Makers, life
 from phalanx.dialects.following.membership import Called, Membership
 from phalanx.dialects.following.ours import Marks
@@ -69,6 +70,7 @@ class Roll:
         self._members: dict[str, Membership] = {}  # by uid
         self._told: dict[ObjectKey, Pod] = {}
         self._gangs: dict[ObjectKey, dict[str, GangSeen]] = {}  # by the object they were read from
+        self._gatherings = Gatherings()
         self._spoiled: set[str] = set()  # gangs whose manifest is wrong by now
         self._names: dict[str, ObjectKey] = {}  # gang id -> the object that goes by it
         self._foreigners = Foreigners()
@@ -239,7 +241,7 @@ class Roll:
         """What is known of a family, and may be changed while it is read."""
         found = Savepoint()
         names = [name for key in keys for name in self._gangs.get(key, ())]
-        found.keep(keys, self._gangs, self._verdicts.refused, self._odd.refused)
+        found.keep(keys, self._gangs, self._gatherings.known, self._verdicts.refused, self._odd.refused)
         found.keep([self._live[key].key.uid for key in keys if key in self._live], self._members)
         found.keep(names, self._names)
         found.mark(names, self, "_spoiled")
@@ -271,7 +273,7 @@ class Roll:
         found = volumes.counted(found, [doc for key, doc in pods.items() if key not in telling], self._around)
         found = found if pods else unheld.refused(found, self._marks)
         found = absent.told(found, keys, running, self._marks)
-        self._tell_gangs(keys, found, told)
+        self._tell_gangs(keys, [self._live[key].key.uid for key in telling], found, told)
         self._tell_refused(keys, found, told)
         called = self._called(pods, found)
         self._volumes.judge(pods.values(), self._around)
@@ -311,7 +313,8 @@ class Roll:
 
     # -- gangs ---------------------------------------------------------------------------------------------------
 
-    def _tell_gangs(self, keys: frozenset[ObjectKey], found: Family, told: Told) -> None:
+    def _tell_gangs(self, keys: frozenset[ObjectKey], pods: Sequence[str], found: Family, told: Told) -> None:
+        """``pods``: the uids of those that had a say in it."""
         fresh: dict[ObjectKey, dict[str, GangSeen]] = {}
         for request in found.requests:
             doc = found.subject(request.kind, request.namespace, request.name)
@@ -323,7 +326,7 @@ class Roll:
             leaving = suspending.of(found, request) if resumed.owner is None else Suspending()
             if request.rules.enforcement == "Bind":
                 request, asked = leaving.follow(request), leaving.asked()
-            uid = "" if doc is None else life(doc).uid
+            uid = self._gatherings.uid(key, pods) if doc is None else life(doc).uid
             seen = GangSeen(request, self._since(doc, found) + order, resumed.owner, uid, asked)
             fresh.setdefault(key, {})[request.id] = seen
             told.subjects[request.id] = Subject.of(key, doc)
@@ -358,6 +361,8 @@ class Roll:
         found = {**(left if is_wrong else {}), **now}
         if found:
             self._gangs[key] = found
+        else:
+            self._gatherings.forget(key)
 
     def _qualified(self, request: Request, key: ObjectKey) -> Request:
         """The request by an id that nobody else in the cluster goes by, and that stays for as long as it is there."""
