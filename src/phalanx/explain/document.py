@@ -88,6 +88,7 @@ def reason(why: Reason) -> dict[str, Any]:
         "quotas": [_quota(one) for one in why.quotas],
         "ahead": why.ahead,
         "beside": list(why.beside),
+        "rules": list(why.rules),
     }
 
 

@@ -136,9 +136,21 @@ CATALOGUE = (
         Why.UNDECIDED,
         "Not shown to fit, and not shown to be impossible, within the work budget of one decision. It is asked again "
         "when the cluster changes.",
-        "How far the nearest domains get by counting; `proved` is false.",
-        "Raise the budget, or simplify the request: fewer different shapes, fewer rules between pods.",
-        Reason(Why.UNDECIDED, "workers", "rack", 10, (_BEST,)),
+        "How far the nearest domains get by counting, and the rules of the request that meet on its pods (`rules`): "
+        "they are what makes it hard, on many nodes at once. `proved` is false.",
+        "Raise the budget: every rule is part of the search, so more of it may decide. Or simplify the request: fewer "
+        "different shapes, fewer of the rules that are named, a required level around them.",
+        Reason(
+            Why.UNDECIDED,
+            "workers",
+            "rack",
+            10,
+            (_BEST,),
+            rules=(
+                "workers.topology.spread: {level: host, maxSkew: 1}",
+                "workers.slices: {level: rack, size: 2}",
+            ),
+        ),
     ),
     Entry(
         Why.SUSPENDED,

@@ -172,6 +172,8 @@ def cause(reason: Reason) -> str:
             return f"{_needs(reason)}; {reason.pods_seen or 'none'} of them {_exist(reason.pods_seen)} yet"
         case Why.SUSPENDED:
             return ELSEWHERE[reason.type]
+        case Why.UNDECIDED if reason.rules:
+            return f"{_needs(reason)}; {ELSEWHERE[reason.type]}; these rules meet: {words.some(reason.rules)}"
     return f"{_needs(reason)}; {ELSEWHERE[reason.type]}"
 
 
@@ -228,6 +230,8 @@ def _waiting(waiting: Waiting, ways_out: tuple[WayOut, ...]) -> Iterator[str]:
         yield from _lines(
             "TRIED" if not i else "", f"{words.place(seen.domain)}: {seen.fits} of {seen.needed}{missing}"
         )
+    for i, rule in enumerate(reason.rules):
+        yield from _lines("RULES" if not i else "", rule)
     for i, quota in enumerate(reason.quotas[1:]):
         yield from _lines("ALSO" if not i else "", words.full(quota))
     for i, part in enumerate(reason.parts):

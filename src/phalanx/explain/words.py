@@ -4,6 +4,7 @@ from phalanx.model.reasons import Closed, ClosedQueue, DomainEvidence, FullQuota
 from phalanx.model.resources import show
 
 OBSTACLES_MAX = 3  # named in one line; the rest is in the JSON
+RULES_MAX = 2  # likewise
 QUEUES_MAX = 8  # likewise
 
 
@@ -53,6 +54,12 @@ def obstacles(seen: DomainEvidence) -> str:
     if seen.obstacles:
         return ", ".join(obstacle(one) for one in seen.obstacles[:OBSTACLES_MAX])
     return f"{short(seen.limits[0])} runs out" if seen.limits else ""
+
+
+def some(names: tuple[str, ...]) -> str:
+    """``a; b; c and 2 more``"""
+    more = f" and {len(names) - RULES_MAX} more" if len(names) > RULES_MAX else ""
+    return f"{'; '.join(names[:RULES_MAX])}{more}"
 
 
 def closed(queue: ClosedQueue) -> str:

@@ -115,6 +115,7 @@ class Reason:
     and ``nodes_seen`` counts its nodes.
     ``pods_seen``: pods of the group that exist, where too few do. ``waiting``: what others that exist wait for first, a
     sentence each; the first few of them. ``free_elsewhere``: pods that would fit in the whole cluster, level ignored.
+    ``rules``: those of the request that meet on its pods (Undecided), as they are written.
     """
 
     type: Why
@@ -135,6 +136,7 @@ class Reason:
     quotas: tuple[FullQuota, ...] = ()
     ahead: str | None = None
     beside: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
 
     @property
     def ends_with_others(self) -> bool:

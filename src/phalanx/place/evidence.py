@@ -24,7 +24,7 @@ from phalanx.model.policy import Policy
 from phalanx.model.reasons import PODS_GONE, DomainEvidence, Obstacle, Reason, Why
 from phalanx.model.request import Group, PodSet, Request, Spread
 from phalanx.model.topology import Tree
-from phalanx.place import between, build, filters, fit, solve, verdicts
+from phalanx.place import between, build, filters, fit, meeting, solve, verdicts
 from phalanx.place.draft import TOTAL_MAX, Draft, Shape
 
 Ints = npt.NDArray[np.int64]
@@ -43,7 +43,8 @@ def explain_refusal(draft: Draft, request: Request, answer: solve.Answer) -> Rea
     """The dominant reason for an answer that is not a placement. The draft is left as it was."""
     whole = Culprit(request, (), request.root)
     if answer.status == verdicts.UNDECIDED:
-        return _told(draft, whole, Why.UNDECIDED, ROOM_COMES)
+        told = _told(draft, whole, Why.UNDECIDED, ROOM_COMES)
+        return replace(told, rules=meeting.rules(request, draft.tree.topology))
     barred = next(_barred(draft, request), None)
     if barred is not None:
         return _no_nodes(draft, barred)
