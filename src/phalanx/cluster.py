@@ -17,9 +17,10 @@ from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from phalanx import arguments
+from phalanx import arguments, suggestions
 from phalanx.arguments import Documents
 from phalanx.dialects import piecewise, reading
+from phalanx.dialects.manifests import Manifests
 from phalanx.engine import decide as engine
 from phalanx.engine import whatif
 from phalanx.engine.board import Board
@@ -347,10 +348,11 @@ class Cluster:
         read = pieces.work
         decisions = Decisions(Decision(_unrecognised(problem)) for problem in read.problems)
         decisions.warnings = _remarks(read)
+        pile = Manifests(docs, lambda: self._read.surroundings, self.snapshot) if ways_out else None
         held: list[str] = []
         try:
             for left, item in zip(range(len(pieces.items) - 1, -1, -1), pieces.items, strict=True):
-                decisions.append(self._decided(item, read.notes, ways_out))
+                decisions.append(self._decided(item, read.notes, pile))
                 if on_decision is not None and isinstance(item, Request):
                     on_decision(self.snapshot, decisions[-1].request or item, self.policy, decisions[-1].decided)
                 held += self._hold(decisions[-1].decided) if left else []  # nobody comes after the last one
@@ -359,13 +361,14 @@ class Cluster:
                 self._board.release(name)
         return decisions
 
-    def _decided(self, item: piecewise.Item, notes: Mapping[str, reading.Problems], ways_out: bool) -> Decision:
+    def _decided(self, item: piecewise.Item, notes: Mapping[str, reading.Problems], pile: Manifests | None) -> Decision:
+        """``pile``: the manifests in which ways out are tried; None: none are looked for."""
         if not isinstance(item, Request):
             return Decision(item)
         request = self._apart(item)
         decided = self._answer(request)
         decided = replace(decided, warnings=(*notes.get(item.id, ()), *decided.warnings))
-        return self._helped(decided) if ways_out and isinstance(decided, Waiting) else Decision(decided)
+        return self._helped(decided, pile) if pile is not None and isinstance(decided, Waiting) else Decision(decided)
 
     def _answer(self, request: Request) -> Decided:
         """What was decided; what was raised meanwhile stays with this one."""
@@ -375,10 +378,11 @@ class Cluster:
             self._board = Board.of(self.snapshot)  # nothing stays half done
             return Internal.about(request, error)
 
-    def _helped(self, waiting: Waiting) -> Decision:
+    def _helped(self, waiting: Waiting, pile: Manifests) -> Decision:
         """The decision with what would help; it stays as it is where looking for that goes wrong."""
         try:
-            return Decision(waiting, whatif.ways_out(self._board, waiting, self.policy))
+            ways = whatif.ways_out(self._board, waiting, self.policy)
+            return Decision(waiting, suggestions.in_manifests(pile, self._board, waiting, ways, self.policy))
         except Exception as error:
             self._board = Board.of(self.snapshot)
             return Decision(replace(waiting, warnings=(*waiting.warnings, Mishap.of(error).remark("what would help"))))

@@ -17,7 +17,7 @@ A place in it that nobody wrote is told of at what was written of it: ``topology
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -99,6 +99,20 @@ class Field:
             keys.append(here._key if here._key != _MADE or here._parent is not None else "")
             here = here._parent
         return keys, None
+
+    @property
+    def keys(self) -> tuple[str | int, ...]:
+        """The way here from the root of the document, as ``("spec", "podGroups", 2)``."""
+        keys, _ = self._way()
+        return tuple(reversed(keys[:-1]))
+
+    @property
+    def document(self) -> object:
+        """The whole document: of a field that was borrowed, the one that it was written in."""
+        here = self
+        while here._parent is not None:
+            here = here._parent
+        return here.value
 
     @property
     def present(self) -> bool:
@@ -325,6 +339,11 @@ def _around(those: list[Field]) -> Field:
     for _ in paths[0][max(shared, 1) :]:
         found = found._parent or found
     return found
+
+
+def joined(keys: Sequence[str | int]) -> str:
+    """Keys, outermost first, as a path."""
+    return _joined([*reversed(keys), ""])
 
 
 def _joined(keys: list[str | int]) -> str:

@@ -35,7 +35,7 @@ def read(docs: object, around: Surroundings, snapshot: Snapshot) -> Pieces:
         work = reading.read_workloads(docs, around, snapshot)
     except Exception:
         sorted_docs, unrecognised = documents.sort(docs)
-        tripped = {key: one for pile in _piles(sorted_docs) for key, one in _tripped(pile, around, snapshot)}
+        tripped = {key: one for pile in piles(sorted_docs) for key, one in _tripped(pile, around, snapshot)}
         if not tripped:
             raise
         work = reading.read_workloads([one.value for one in sorted_docs if one.key not in tripped], around, snapshot)
@@ -49,7 +49,7 @@ def _in_order(docs: Sequence[Document], items: list[Item]) -> tuple[Item, ...]:
     return tuple(sorted(items, key=lambda one: place.get((one.kind, one.namespace, one.name), len(docs))))
 
 
-def _piles(docs: Sequence[Document]) -> Iterable[list[Document]]:
+def piles(docs: Sequence[Document]) -> Iterable[list[Document]]:
     """Workloads with all that belongs to them, by what they say they belong to."""
     given = [one for one in docs if one.role in _WORKLOADS]
     above: dict[ObjectKey, ObjectKey] = {}  # of each key another one of its pile, until the one that stands for it

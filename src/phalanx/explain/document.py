@@ -36,13 +36,18 @@ def decision(decided: Decided, ways_out: tuple[WayOut, ...] = ()) -> dict[str, A
         "warnings": [problem(one) for one in decided.warnings],
         "message": text.line(decided, ways_out),
         "reason": reason(decided.reason) if isinstance(decided, Waiting) else None,
-        "waysOut": [{"change": one.change, "verified": one.verified} for one in ways_out],
+        "waysOut": [_way_out(one) for one in ways_out],
         "mistake": mistake(decided.mishap) if isinstance(decided, Internal) else None,
     }
 
 
 def mistake(mishap: Mishap) -> dict[str, str]:
     return {"error": mishap.line, "traceback": mishap.trace}
+
+
+def _way_out(one: WayOut) -> dict[str, Any]:
+    edits = [{"object": edit.object._asdict(), "path": edit.path, "value": edit.value} for edit in one.edits]
+    return {"change": one.change, "verified": one.verified, **({"edits": edits} if edits else {})}
 
 
 def declared(request: Request) -> frozenset[str]:

@@ -11,7 +11,7 @@ from textwrap import wrap
 from phalanx.explain import tally, words
 from phalanx.model.decision import Decided, Internal, Invalid, Placed, Waiting
 from phalanx.model.problems import Problem
-from phalanx.model.reasons import Reason, WayOut, Why
+from phalanx.model.reasons import Reason, Remedy, WayOut, Why
 from phalanx.model.request import Group, PodSet, Request
 
 WIDTH = 80
@@ -24,6 +24,7 @@ ELSEWHERE = {  # reasons that are not about room: said without figures
     Why.UNDECIDED: "not shown to fit within the work budget, asked again when the cluster changes",
     Why.SUSPENDED: "suspended by its owner or its spec",
 }
+LEVELS = (Remedy.LEVEL, Remedy.PREFERENCE)
 GROUPS_MAX = 12  # lines of a page given to single groups; the JSON has them all
 
 
@@ -214,7 +215,7 @@ def _help(reason: Reason, ways_out: tuple[WayOut, ...]) -> str:
         return "."
     sentence = words.way(ways_out[0], reason.level)
     wider = reason.wider
-    if wider is None or ".topology" not in ways_out[0].change:
+    if wider is None or (".topology" not in ways_out[0].change and ways_out[0].kind not in LEVELS):
         return f". {sentence[0].upper()}{sentence[1:]}."
     subject = f"{reason.wider_level.capitalize()} {words.place(wider.domain)}" if wider.domain else "The cluster"
     return f". {subject} would hold {wider.fits}: {sentence}."
@@ -242,6 +243,8 @@ def _waiting(waiting: Waiting, ways_out: tuple[WayOut, ...]) -> Iterator[str]:
     for i, out in enumerate(ways_out):
         yield from _lines("HELPS" if not i else "", words.change(out))
         yield from _lines("", f"  {words.way(out, reason.level)}")
+        for edit in words.edits(out):
+            yield from _lines("", f"  {edit}")
     yield from _lines("SEE", f"docs/reasons.md#{reason.type.lower()}")
 
 

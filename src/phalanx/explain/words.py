@@ -1,6 +1,8 @@
 """Small pieces of sentences: domains, counts, obstacles, changes."""
 
-from phalanx.model.reasons import Closed, ClosedQueue, DomainEvidence, FullQuota, Obstacle, WayOut
+from collections.abc import Iterator
+
+from phalanx.model.reasons import Closed, ClosedQueue, DomainEvidence, FullQuota, Obstacle, Remedy, WayOut
 from phalanx.model.resources import show
 
 OBSTACLES_MAX = 3  # named in one line; the rest is in the JSON
@@ -98,6 +100,13 @@ def change(out: WayOut) -> str:
     return f"add 1 node like {out.change.removeprefix(one)}" if out.change.startswith(one) else out.change
 
 
+def edits(out: WayOut) -> Iterator[str]:
+    """What to write where: ``Job train: spec.parallelism: 4``."""
+    for one in out.edits:
+        what = f"without {one.path}" if one.value is None else f"{one.path}: {one.value}"
+        yield f"{one.object.kind} {one.object.name}: {what}"
+
+
 def in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
 
@@ -108,6 +117,10 @@ def way(out: WayOut, level: str) -> str:
     A change is written in one of four forms (public API, section 4); what is in none of them is quoted.
     """
     change = out.change
+    if out.kind is Remedy.LEVEL:
+        return f"requiring the {out.value} instead of the {level} starts it now"
+    if out.kind is Remedy.PREFERENCE:
+        return f"preferring instead of requiring the {level} starts it now"
     if change.startswith("wait for "):
         return f"it starts when {change.removeprefix('wait for ')} ends"
     if change.startswith("fewer pods: "):

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phalanx.dialects import documents
+from phalanx import suggestions
+from phalanx.dialects import documents, reading
 from phalanx.dialects.fields import Field
 from phalanx.dialects.following import Follower, Marks, Told
 from phalanx.dialects.kindtable import CLAIM, VOLUME
+from phalanx.dialects.manifests import Manifests
 from phalanx.engine import slots, views, whatif
 from phalanx.engine.engine import Engine
 from phalanx.engine.gangs import Gang
@@ -41,11 +43,13 @@ OUT_OF_LINE = (Why.PODS_MISSING, Why.SUSPENDED, Why.BACKING_OFF)  # they wait fo
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """``engine``: after its one step at ``now``; ``told``: what the objects themselves had to say."""
+    """``engine``: after its one step at ``now``; ``told``: what the objects themselves had to say; ``manifests``:
+    the objects, to be read again with a change in them."""
 
     engine: Engine
     told: Told
     now: float
+    manifests: Manifests
 
     def gangs(self, namespace: str | None = None) -> list[Gang]:
         """All gangs, or those of a namespace, by queue and by how long they have waited."""
@@ -67,11 +71,16 @@ class Glance:
             return replace(decided, warnings=(*decided.warnings, remark)), ()
 
     def _ways_out(self, gang: Gang) -> tuple[WayOut, ...]:
-        """Changes that would let a waiting gang start, or pods that wait while it runs, each decided again."""
-        waiting = self.waiting(gang) or self._late(gang)
+        """Changes that would let a waiting gang start, or pods that wait while it runs, each decided again; of a gang,
+        as changes of its objects."""
+        board, policy = self.engine.book.board, self.engine.policy
+        waiting = self.waiting(gang)
         if waiting is None:
-            return ()
-        return whatif.ways_out(self.engine.book.board, waiting, self.engine.policy)
+            late = self._late(gang)
+            return () if late is None else whatif.ways_out(board, late, policy)
+        ways = whatif.ways_out(board, waiting, policy)
+        lives = not is_manifest(self.told, gang.id)
+        return suggestions.in_manifests(self.manifests, board, waiting, ways, policy, lives=lives) if ways else ()
 
     # -- what was decided ----------------------------------------------------------------------------------------
 
@@ -165,7 +174,7 @@ def at(
         follower.seen(_told_apart(one))
     told = follower.tell()
     engine.step(_with_manifests(told, now, _places(objects)), now)
-    return Glance(engine, told, now)
+    return Glance(engine, told, now, Manifests(objects, lambda: reading.read_cluster(objects).surroundings))
 
 
 # -- manifests ---------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from phalanx.model.objects import ObjectKey
+
 
 class Why(StrEnum):
     """The catalogue. One word per cause; used in conditions, events, metrics and the JSON."""
@@ -160,11 +162,26 @@ class Remedy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of a manifest: the field of an ``object`` at the end of these ``keys`` gets a ``value``, or goes where
+    that is None. ``path``: the keys as people read them."""
+
+    object: ObjectKey
+    keys: tuple[str | int, ...]
+    path: str
+    value: str | int | None
+
+    def __str__(self) -> str:
+        return f"{self.path}: {'null' if self.value is None else self.value}"
+
+
+@dataclass(frozen=True, slots=True)
 class WayOut:
     """A ``change`` that was decided again and starts the gang now; only such that are ``verified`` are offered.
 
     ``kind``: what it changes; None where nobody said so. ``subject``: of which group, pod set, gang or node. ``value``:
-    the level or the number.
+    the level or the number. ``edits``: the same as changes of the manifests that were given, with which these were read
+    again; empty where it is no change of a manifest, or where no manifests are at hand.
     """
 
     change: str
@@ -172,3 +189,4 @@ class WayOut:
     kind: Remedy | None = None
     subject: str = ""
     value: str = ""
+    edits: tuple[Edit, ...] = ()

@@ -93,8 +93,8 @@ def _today(at: Field) -> wishes.Wish:
         at.at(given[1]).wrong(f"Kueue allows one of {', '.join(_CHOICES)} for a pod set", _CHOICES)
     for part in _LEVELS:
         _check_length(at.at(part))
-    levels = {part: at.at(part) for part in ("required", "preferred") if at.at(part).present}
-    return {"topology": levels} if levels else {}
+    levels = {part: at.at(part) for part in ("required", "preferred")}
+    return {"topology": levels} if any(one.present for one in levels.values()) else {}
 
 
 def _check_length(at: Field) -> None:

@@ -1,0 +1,104 @@
+"""Ways out as changes of the manifest that was given: named by the field where the user wrote it."""
+
+import pytest
+
+from phalanx import Cluster
+from tests.properties import asked_in_dialects as asking
+from tests.properties.asked_in_dialects import Doc, Wish
+
+
+def racks() -> list[Doc]:
+    """Two racks of two nodes with 8 GPUs."""
+    levels = [{"nodeLabel": asking.LABELS[level], "name": level} for level in asking.LEVELS[:3]]
+    topology: Doc = {"apiVersion": "phalanx.dev/v1alpha1", "kind": "Topology", "metadata": {"name": "top"}}
+    topology["spec"] = {"levels": levels}
+    return [topology, *(node(f"n{rack}{i}", f"r{rack}") for rack in (1, 2) for i in (1, 2))]
+
+
+def node(name: str, rack: str) -> Doc:
+    labels = {"t/zone": "z", "t/block": "b", "t/rack": rack, "kubernetes.io/hostname": name}
+    allocatable = {"cpu": "64", "memory": "256Gi", "pods": "110", asking.GPU: "8"}
+    metadata = {"name": name, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}}
+
+
+def edits(docs: list[Doc]) -> dict[str, list[str]]:
+    """What is written where, by the change that is offered."""
+    (decision,) = Cluster.from_manifests(racks()).place(docs)
+    return {way.change: [f"{one.object.kind}: {one}" for one in way.edits] for way in decision.ways_out}
+
+
+def around(asked: bool) -> Wish:
+    """Three pods, each a whole node: a rack is too small."""
+    return Wish(3, 8, "rack", asked)
+
+
+POD_NOTES = "spec.template.metadata.annotations"
+KUEUE, KAI = "kueue.x-k8s.io/podset-required-topology", "kai.scheduler/topology-required-placement"
+RANKED = "spec.gangGroups[0].rankedGroups[0].topologyRequest"
+NEAR = "spec.schedulingConstraints.topology[0]"
+OURS = "phalanx.dev/topology-required"
+KAI_LEVEL = "topologyConstraint.requiredTopologyLevel"
+
+
+@pytest.mark.parametrize(
+    ("docs", "change", "edit"),
+    [
+        (asking.gang(around(False)), "main.topology.required: block",
+         "Gang: spec.podGroups[0].topology.required: block"),
+        (asking.gang(around(True)), "spec.topology.required: block", "Gang: spec.topology.required: block"),
+        (asking.podgroup_of_kai(around(False)), "s0.topology.required: block",
+         f"PodGroup: spec.subGroups[0].{KAI_LEVEL}: t/block"),
+        (asking.podgroup_of_kai(around(True)), f"spec.{KAI_LEVEL}: t/block", f"PodGroup: spec.{KAI_LEVEL}: t/block"),
+        (asking.workload_of_designs(around(False)), f"{RANKED}.required: block", f"Workload: {RANKED}.required: block"),
+        (asking.job_of_kueue(around(False)), f"{POD_NOTES}['{KUEUE}']: t/block",
+         f"Job: {POD_NOTES}['{KUEUE}']: t/block"),
+        (asking.job_of_kai(around(True)), f"metadata.annotations['{KAI}']: t/block",
+         f"Job: metadata.annotations['{KAI}']: t/block"),
+        (asking.jobset(around(False), {}, {OURS: "rack"}, {}), "j0.topology.required: block",
+         f"JobSet: spec.replicatedJobs[0].template.metadata.annotations['{OURS}']: block"),
+        (asking.podgroup(around(True)), f"{NEAR}.key: t/block", f"PodGroup: {NEAR}.key: t/block"),
+    ],
+)  # fmt: skip
+def test_a_suggestion_names_the_field_where_the_level_was_written(docs: list[Doc], change: str, edit: str) -> None:
+    assert edits(docs)[change] == [edit]
+
+
+@pytest.mark.parametrize(
+    ("docs", "change", "edit"),
+    [
+        (asking.gang_of_classes(Wish(2, 8, "rack", True)), "fewer pods: main/b 1",
+         ["Gang: spec.podGroups[0].podClasses[1].count: 1", "Gang: spec.podGroups[0].minCount: 2"]),
+        (asking.job_of_ours(around(True)), "fewer pods: main 2", ["Job: spec.parallelism: 2"]),
+        (asking.podgroup(around(True)), "fewer pods: w 2", ["PodGroup: spec.schedulingPolicy.gang.minCount: 2"]),
+    ],
+)  # fmt: skip
+def test_fewer_pods_are_written_where_their_number_is(docs: list[Doc], change: str, edit: list[str]) -> None:
+    assert edits(docs)[change] == edit
+
+
+def test_pod_sets_that_are_one_wish_of_kueue_are_changed_together() -> None:
+    """Two Jobs of three pods in one rack, by an annotation on both templates."""
+    found = edits(asking.jobset_of_kueue(Wish(2, 8, "rack", True)))
+    notes = "template.spec.template.metadata.annotations"
+    both = [f"JobSet: spec.replicatedJobs[{i}].{notes}['{KUEUE}']: t/block" for i in (0, 1)]
+    assert found[both[0].removeprefix("JobSet: ")] == both
+
+
+def test_text_and_json_say_what_to_write() -> None:
+    (decision,) = Cluster.from_manifests(racks()).place(asking.gang(around(True)))
+    assert "Gang w: spec.topology.required: block" in decision.explain()
+    assert "without spec.topology.required" in decision.explain()
+    way = decision.to_dict()["waysOut"][0]
+    assert way["edits"] == [
+        {
+            "object": {"group": "phalanx.dev", "kind": "Gang", "namespace": "default", "name": "w"},
+            "path": "spec.topology.required", "value": "block",
+        }
+    ]  # fmt: skip
+
+
+def test_the_documents_are_as_they_were() -> None:
+    docs = asking.gang(around(True))
+    edits(docs)
+    assert docs == asking.gang(around(True))
