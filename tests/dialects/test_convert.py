@@ -910,3 +910,11 @@ JSON = st.recursive(
 def test_no_document_makes_the_writer_raise(to: str, value: Any, key: str) -> None:
     done = convert([TOPOLOGY, gang({**LEAF, key: value})], to)
     assert done.documents or done.problems
+
+
+def test_what_was_read_with_a_remark_is_told_with_its_workload() -> None:
+    doc = {**job(), "metadata": {"name": "train", "labels": {"phalanx.io/queue": "a"}}}
+    (remark,) = convert([doc], "gang").remarks
+    assert str(remark) == (
+        "default/train: metadata.labels['phalanx.io/queue']: is not read; did you mean phalanx.dev/queue?"
+    )

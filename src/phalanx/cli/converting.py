@@ -22,11 +22,11 @@ class _Plain(yaml.SafeDumper):
 def run(sources: Sequence[str], to: str, output: str, namespace: str | None) -> int:
     docs = placing.in_namespace(files.load(sources), namespace)
     done, places = writing.convert(docs, to), Places(docs)
-    if not done.documents and not done.problems and not done.warnings:
+    if not (done.documents or done.problems or done.warnings or done.remarks):
         raise Failed(f"nothing to convert: no workload among the documents ({len(docs)})")
     for problem in done.problems:
         screen.say_error(str(places.problem(problem)))
-    for warning in done.warnings:
+    for warning in (*done.remarks, *done.warnings):
         screen.say_warning(str(places.problem(warning)))
     show(done.documents, output)
     return Exit.INVALID if done.problems else Exit.PLACED

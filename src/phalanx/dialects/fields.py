@@ -115,6 +115,11 @@ class Field:
         return here.value
 
     @property
+    def parent(self) -> "Field | None":
+        """The place around this one; None at the root of a document."""
+        return self._parent
+
+    @property
     def present(self) -> bool:
         """Whether something is written here. A null is nothing, as in Kubernetes."""
         return self.value is not None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from phalanx.dialects import gang, kai, kindtable, kueue, links, owners, workload
+from phalanx.dialects import gang, kai, kindtable, kueue, links, misplaced, owners, workload
 from phalanx.dialects.documents import Document
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobset import jobset
@@ -56,7 +56,24 @@ _READERS: Mapping[Kind, Reader] = {
     ("scheduling.k8s.io", "PodGroup"): workload.read_podgroup,
     ("scheduling.k8s.io", "CompositePodGroup"): workload.read_composite,
 }
-ALL = kindtable.complete("reader", (row.key for row in kindtable.ROWS if row.is_workload), _READERS)
+
+
+def _remarking(read: Reader) -> Reader:
+    """The reader of a kind that makes pods, and what there is to say of every such kind alike."""
+
+    def reader(doc: Field, around: Surroundings) -> Outline | None:
+        found = read(doc, around)
+        if found is not None:
+            misplaced.note(doc, found)
+        return found
+
+    return reader
+
+
+_REMARKING = {
+    row.key: _remarking(_READERS[row.key]) for row in kindtable.of_purpose(Purpose.MAKES_PODS) if row.key != POD
+}
+ALL = kindtable.complete("reader", (row.key for row in kindtable.ROWS if row.is_workload), {**_READERS, **_REMARKING})
 MAKERS = {row.key: ALL[row.key] for row in kindtable.of_purpose(Purpose.MAKES_PODS)}
 GATHERERS = {row.key: ALL[row.key] for row in kindtable.of_purpose(Purpose.GATHERS_PODS)}
 

@@ -43,11 +43,13 @@ _ORDERED_MAX = 4  # levels of unknown order that are tried in every order
 @dataclass(frozen=True, slots=True)
 class Conversion:
     """``documents``: of the workloads that are valid. ``problems``: why others are not, each with its workload in the
-    path. ``warnings``: what the dialect cannot say, and which documents were passed over."""
+    path. ``warnings``: what the dialect cannot say, and which documents were passed over. ``remarks``: what there was
+    to say when they were read, with its workload in the path too."""
 
     documents: tuple[dict[str, Any], ...]
     problems: Problems = ()
     warnings: Problems = ()
+    remarks: Problems = ()
 
 
 def convert(docs: object, to: str) -> Conversion:
@@ -61,7 +63,8 @@ def convert(docs: object, to: str) -> Conversion:
     documents = tuple(doc for one in done for doc in one.documents)
     problems = [*cluster.problems, *work.problems, *_invalid(work), *(p for one in done for p in one.problems)]
     warnings = [*work.warnings, *(w for one in done for w in one.warnings), *_twice(documents)]
-    return Conversion(documents, tuple(dict.fromkeys(problems)), tuple(dict.fromkeys(warnings)))
+    remarks = [*cluster.warnings, *_noted(work)]
+    return Conversion(documents, *(tuple(dict.fromkeys(told)) for told in (problems, warnings, remarks)))
 
 
 def _invalid(work: WorkloadReading) -> list[Problem]:
@@ -70,6 +73,13 @@ def _invalid(work: WorkloadReading) -> list[Problem]:
         for one in work.invalid
         for problem in one.problems
     ]
+
+
+def _noted(work: WorkloadReading) -> Iterator[Problem]:
+    """What was read with a remark; units of one workload share theirs."""
+    for name, notes in work.notes.items():
+        whole = name.partition("#")[0]
+        yield from (replace(one, field=f"{whole}: {one.path}" if one.path else whole, about=None) for one in notes)
 
 
 def _title(one: Invalid) -> str:
