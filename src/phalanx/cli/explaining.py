@@ -5,9 +5,9 @@ from textwrap import wrap
 from typing import Any, TypeVar
 
 from phalanx import cluster
-from phalanx.cli import clusters, columns, late, missing, reduced, screen, telling, tree, written
+from phalanx.cli import applying, clusters, columns, late, missing, reduced, screen, telling, tree, written
 from phalanx.cli.clusters import Look, Source
-from phalanx.cli.errors import Exit, worst
+from phalanx.cli.errors import Exit, Failed, worst
 from phalanx.cli.standing import NOBODY, Standing
 from phalanx.cli.telling import Told
 from phalanx.engine.lifecycle import State
@@ -24,14 +24,19 @@ Page = TypeVar("Page")
 TROUBLED = (State.DEGRADED, State.EVICTING)
 
 
-def run(source: Source, name: str, output: str) -> int:
+def run(source: Source, name: str, output: str, apply: int | None = None) -> int:
+    """``apply``: the number of the suggestion with which the manifests are printed, instead of the answer."""
+    if apply is not None and output != "text":
+        raise Failed("--apply prints manifests; -o is for the answer", code=Exit.USAGE)
     look = clusters.look(source)
     seen = glanced(look, source)
-    if look.unseen:
+    if look.unseen and apply is None:
         return reduced.explain(look, seen, name, output)
-    found = telling.told(look, seen, name)
+    found = telling.told(clusters.whole(look), seen, name)
     if not found:
         raise missing.failed(look, seen, name, clusters.configuration(source.config).marks())
+    if apply is not None:
+        return applying.run(found, seen.manifests, apply)
     if output == "name":
         for one in found:
             print(screen.clean(_spelt(one.decision)))

@@ -239,12 +239,15 @@ def explain(
         Literal["text", "json", "yaml", "name"],
         Parameter(name=["-o", "--output"], metavar="FORMAT", help="How it is printed."),
     ] = "text",
+    apply: Annotated[
+        int | None, Parameter(metavar="N", help="Print the manifest with the N-th suggestion of HELPS in it.")
+    ] = None,
     given: From = NOWHERE,
 ) -> int:
     """Say why a workload waits and what would help, where it runs, or what is wrong with it. 3: it waits."""
     from phalanx.cli import explaining
 
-    return explaining.run(given.source(), name, output)
+    return explaining.run(given.source(), name, output, apply)
 
 
 @app.command
