@@ -74,6 +74,7 @@ class Builder:
         for leaf in self.leaves:
             rulings.settle_wide_bounds(leaf)
             rulings.stay_with_lower_bounds(leaf)
+            leaf.own = None  # of before all its bounds were known
         self.leaves = [leaf for leaf in self.leaves if leaf.count]
         _drop_empty(root)
         while len(root.kids) == 1 and not root.loose:  # nothing but one unit: it is the whole question

@@ -35,12 +35,13 @@ class Capacity:
         self.units = dict(units)
         self.limits = limits
         # what a domain holds comes in whole slices: of its own level, or of the widest inside it that a limit may cut
-        self.steps = {level: self._step(level) for level in {*self.units, *limits}}
+        self.steps = {level: self.step(level) for level in {*self.units, *limits}}
         self.flat: Ints = np.zeros(0, np.int64)
         self.levels: list[Ints] = []
         self.version = -1
 
-    def _step(self, level: int) -> int:
+    def step(self, level: int) -> int:
+        """What a domain of a level holds is a multiple of this."""
         return next((size for at, size in sorted(self.units.items()) if at >= level), 1)
 
     @property

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.model.mistakes import Mistake
-from phalanx.place import choose
+from phalanx.place import choose, fewest
 from phalanx.place.budget import Budget
 from phalanx.place.choose import Order
 from phalanx.place.draft import Draft
+from phalanx.place.fit import Capacity
 from phalanx.place.plan import Leaf, Plan, Unit, size
 from phalanx.place.split import Style, descend
 
@@ -112,49 +113,28 @@ class Greedy:
         """All pods of a leaf into one domain, if they fit by counting."""
         if not leaf.count:
             return True
-        rest, capacity = leaf.count, leaf.capacity(self.draft, level)
+        capacity = leaf.capacity(self.draft, level)
         if any(window.low is not None for window in leaf.windows.values()):
-            placed = self._lower_bounds(leaf, level, domain)
-            if placed is None or placed[1].sum() > rest:
-                return False
-            rest -= int(placed[1].sum())
-            beyond = leaf.capacity_after(self.draft, *placed)
-            if beyond is None:
-                return False
-            capacity = beyond
-        if rest and capacity.levels[level][domain] < rest:
+            return self._put_between(leaf, capacity, level, domain)
+        if capacity.levels[level][domain] < leaf.count:
             return False
-        if rest:
-            self._take(leaf, *descend(self.draft.tree, capacity, level, domain, rest, self._style(leaf)))
+        self._take(leaf, *descend(self.draft.tree, capacity, level, domain, leaf.count, self._style(leaf)))
+        return True
+
+    def _put_between(self, leaf: Leaf, capacity: Capacity, level: int, domain: int) -> bool:
+        """The same where domains inside must have some."""
+        self.budget.spend(self.draft.tree.size)
+        low = fewest.counts(self.draft, leaf, capacity, level)
+        if not low[level][domain] <= leaf.count <= capacity.levels[level][domain]:
+            return False
+        for nodes, counts in fewest.place(self.draft, leaf, low, level, domain, self._style(leaf)):
+            self._take(leaf, nodes, counts)
         return True
 
     def _style(self, leaf: Leaf) -> Style:
         if self.variant.small_first:
             return SMALL_FIRST
         return self.style if leaf.across is None else replace(self.style, across=leaf.across)
-
-    def _lower_bounds(self, leaf: Leaf, level: int, domain: int) -> tuple[Ints, Ints] | None:
-        """Puts the least number of pods into every domain that must have some; None if one cannot.
-
-        Bounds on several levels at once, or together with slices, are left to the exact tier.
-        """
-        lows = [(at, window.low) for at, window in leaf.windows.items() if window.low is not None]
-        if len(lows) > 1 or leaf.units:
-            return None
-        ((at, low),) = lows
-        trail = len(self.trail)
-        capacity = leaf.capacity(self.draft, level)
-        for number in self.draft.tree.within(level, domain, at) if at >= level else ():
-            need = int(low[number])
-            if need:
-                self.budget.spend(1000)
-                if capacity.levels[at][number] < need:
-                    return None
-                self._take(leaf, *descend(self.draft.tree, capacity, at, number, need, self._style(leaf)))
-        mine = [(nodes, counts) for _, nodes, counts in self.trail[trail:]]
-        if not mine:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        return np.concatenate([m[0] for m in mine]), np.concatenate([m[1] for m in mine])
 
     def _take(self, leaf: Leaf, nodes: Ints, counts: Ints) -> None:
         self.budget.spend(len(nodes) + 500)

@@ -59,34 +59,17 @@ class Leaf:
         if not self.windows:
             return capacity(draft, self.shape, units, limits)
         if self.own is None:
-            self.own = self._windowed({level: w.high for level, w in self.windows.items()})
+            self.own = Capacity(self.shape, self.layers(self.home)[0], self.highs(self.home))
         refresh(draft, self.own)
         return self.own
 
-    def capacity_after(self, draft: Draft, nodes: Ints, counts: Ints) -> Capacity | None:
-        """How many fit in addition once some of these pods are placed: what they used of each bound is gone.
-
-        None if they already use more than a bound allows.
-        """
-        tree = draft.tree
-        left = self._windowed({level: w.high for level, w in self.windows.items()})
-        bounds: dict[int, Ints | int] = {}
-        for level, high in left.limits.items():
-            used = np.bincount(tree.domain[level][nodes], weights=counts, minlength=tree.count(level)).astype(np.int64)
-            bounds[level] = left_over = np.asarray(high - used)
-            if (left_over < 0).any():
-                return None
-        beyond = Capacity(self.shape, tuple(left.units.items()), bounds)
-        refresh(draft, beyond)
-        return beyond
-
-    def _windowed(self, highs: dict[int, Ints | None]) -> Capacity:
-        units, limits = self.layers(self.home)
-        bounds: dict[int, Ints | int] = dict(limits)
-        for level, high in highs.items():
-            if high is not None:
-                bounds[level] = np.minimum(high, bounds[level]) if level in bounds else high
-        return Capacity(self.shape, units, bounds)
+    def highs(self, above: int) -> dict[int, Ints | int]:
+        """At most so many in a domain of each level inside one of level ``above``."""
+        bounds: dict[int, Ints | int] = dict(self.layers(above)[1])
+        for level, window in self.windows.items():
+            if window.high is not None and level > above:
+                bounds[level] = np.minimum(window.high, bounds[level]) if level in bounds else window.high
+        return bounds
 
 
 @dataclass(slots=True, eq=False)
@@ -141,10 +124,8 @@ class Plan:
 
     @property
     def counted(self) -> bool:
-        """True if counting settles the question: one leaf, nothing nested, lower bounds on one level at most."""
-        simple = len(self.leaves) == 1 and not self.root.kids and not self.ceilings and not self.exclusions
-        lows = sum(w.low is not None for w in self.leaves[0].windows.values()) if simple else 0
-        return simple and (not lows or (lows == 1 and self.root.level == 0 and not self.leaves[0].units))
+        """True if counting settles the question: one leaf, nothing nested, no rule between leaves."""
+        return len(self.leaves) == 1 and not self.root.kids and not self.ceilings and not self.exclusions
 
 
 def complete(draft: Draft, unit: Unit, reference: npt.NDArray[np.float64]) -> None:

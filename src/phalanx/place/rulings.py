@@ -172,7 +172,7 @@ class Rulings:
             return
         level = rule.classes.level
         simple = len(counted) == 1 and owners == set(rule.counted) and len(counted[0].parts) == 1
-        if level is None or not simple or counted[0].units:
+        if level is None or not simple:
             self._check_later(rule, (*rule.counted, *owners))
             return
         leaf = counted[0]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from phalanx.model.mistakes import Mistake
 from phalanx.model.policy import Policy
 from phalanx.model.request import Group, Request
-from phalanx.place import between, bounds, choose, fit, mend, nudge, prices
+from phalanx.place import between, bounds, choose, fewest, fit, mend, nudge, prices
 from phalanx.place.between import Rule
 from phalanx.place.budget import Budget, BudgetSpent
 from phalanx.place.build import Builder, Built, whole_range, whole_slices
@@ -26,7 +26,7 @@ from phalanx.place.choose import ORDERS
 from phalanx.place.draft import Draft
 from phalanx.place.exact import Exact
 from phalanx.place.formulate import Formulation, Range
-from phalanx.place.greedy import VARIANTS, Found, Greedy
+from phalanx.place.greedy import VARIANTS, Found, Greedy, collect
 from phalanx.place.grids import Crossing, Grids, SplitGrids, leasts
 from phalanx.place.handover import written
 from phalanx.place.plan import Leaf, Plan, complete, pinned, reference_node
@@ -434,8 +434,8 @@ class Search:
         plan = built.plan
         if not plan.leaves:
             return Outcome(PLACED, built)
-        if plan.counted and not plan.leaves[0].windows:
-            return self._one_set(built)
+        if plan.counted:
+            return self._one_set_between(built) if plan.leaves[0].windows else self._one_set(built)
         reference = reference_node(self.draft)
         complete(self.draft, plan.root, reference)
         self.budget.spend(STEP // 4 * len(plan.leaves))
@@ -445,8 +445,6 @@ class Search:
         found = self._greedy(plan, reference)
         if found is not None:
             return Outcome(PLACED, built, found)
-        if plan.counted:
-            return Outcome(IMPOSSIBLE)
         self.tier = 2
         return self._exactly(built)
 
@@ -466,6 +464,25 @@ class Search:
                 return Outcome(PLACED, built, {leaf.number: found})
         return Outcome(IMPOSSIBLE)
 
+    def _one_set_between(self, built: Built) -> Outcome:
+        """The same where domains inside must have some, or may have so many: of those that can, the first in order."""
+        (leaf,), level, draft = built.plan.leaves, built.plan.root.level, self.draft
+        self.budget.spend(draft.tree.size)
+        most = leaf.capacity(draft, level)
+        low = fewest.counts(draft, leaf, most, level)
+        able = np.where(low[level] <= leaf.count, most.levels[level], -1)
+        domain = choose.best(able, leaf.count, self.order)
+        if domain < 0:
+            return Outcome(IMPOSSIBLE)
+        self.tier = max(self.tier, 1)
+        style = self.style if leaf.across is None else replace(self.style, across=leaf.across)
+        mark, parts = draft.mark(), []
+        for nodes, counts in fewest.place(draft, leaf, low, level, domain, style):
+            draft.take(leaf.shape, nodes, counts)
+            parts.append((leaf.number, nodes, counts))
+        draft.undo(mark)
+        return Outcome(PLACED, built, collect(parts))
+
     def _liked_first(self, leaf: Leaf, level: int) -> Iterator[fit.Capacity]:
         """How many fit on the best-liked nodes alone, then with the next best, and at last on all."""
         score = leaf.shape.score
@@ -477,7 +494,7 @@ class Search:
 
     def _greedy(self, plan: Plan, reference: npt.NDArray[np.float64]) -> Found | None:
         greedy = Greedy(self.draft, plan, reference, self.order, self.style, self.budget)
-        for variant in VARIANTS[:1] if plan.counted else VARIANTS:
+        for variant in VARIANTS:
             mark = self.draft.mark()
             found = greedy.search((variant,))
             self.draft.undo(mark)
