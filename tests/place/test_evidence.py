@@ -223,6 +223,31 @@ def test_where_room_is_not_the_obstacle_the_rule_is() -> None:
     assert Obstacle("spread", "host", 0) in reason.best.obstacles
 
 
+def test_a_spread_that_stops_the_pods_is_named_and_not_what_would_run_out_without_it() -> None:
+    """Of twenty pods two may be on each node, though each has room for four."""
+    reason = why(sketch.snapshot("b1: r1=4,4,4"), gang(replace(workers(20), spread=Spread(HOST, max_per_domain=2))))
+    assert reason.best is not None and (reason.best.fits, reason.best.limits) == (6, ())
+    assert reason.best.obstacles == (Obstacle("spread", "host", 0),)
+
+
+def test_a_spread_that_stops_nobody_is_not_named() -> None:
+    reason = why(sketch.snapshot("b1: r1=4,4,4"), gang(replace(workers(20), spread=Spread(HOST, max_per_domain=5))))
+    assert reason.best is not None and (reason.best.obstacles, reason.best.limits) == ((), (GPU,))
+
+
+def test_pods_that_keep_away_from_each_other_are_told_by_the_label_they_do_it_by() -> None:
+    apart = PodTerm("topology/rack", LabelSelector((("app", "db"),)), None)
+    request = gang(workers(4, required=BLOCK, labels=(("app", "db"),), anti_affinity=(apart,)))
+    reason = why(sketch.snapshot("b1: r1=4,4 r2=4,4 r3=4,4"), request)
+    assert reason.best is not None and reason.best.obstacles == (Obstacle("affinity", "topology/rack", 0),)
+
+
+def test_slices_are_named_where_all_pods_would_fit_without_them() -> None:
+    sliced = replace(pods("workers", 8), slices=(Slice(HOST, 4),))
+    reason = why(sketch.snapshot("b1: r1=3,3,3"), gang(group("workers", sliced)))
+    assert reason.best is not None and reason.best.obstacles == (Obstacle("slice", "host", 0),)
+
+
 # ---- on random refusals -----------------------------------------------------------------------------------------
 
 

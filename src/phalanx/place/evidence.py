@@ -11,7 +11,7 @@ All of it is asked of the solver again, on a request with less in it: what is le
 so a part that is impossible by itself is a cause and not a suspicion.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,7 @@ from phalanx.place.draft import TOTAL_MAX, Draft, Shape
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Member = Group | PodSet
+Units = tuple[tuple[int, int], ...]  # level and size of slices
 
 NEAREST = 3  # domains shown
 LOOKED_AT = 8  # domains filled by way of trial to find those; counting alone misjudges mixed groups
@@ -157,9 +158,11 @@ def _ceiling(group: Group) -> Spread | None:
 
 def _by_itself(member: Member, request: Request) -> Member:
     """The member without its ties to pods that are left out: a missing neighbour must not look like missing room."""
-    inside = {s.name for s in _sets(member)}
-    gone = [s.shape for s in request.root.pod_sets() if s.name not in inside]
-    return _untied(replace(member, ranks=None) if isinstance(member, Group) else member, gone)
+    alone = replace(member, ranks=None) if isinstance(member, Group) else member
+    if not any(pods.shape.affinity or pods.shape.spread for pods in _sets(member)):
+        return alone
+    inside = {pods.name for pods in _sets(member)}
+    return _untied(alone, [s.shape for s in request.root.pod_sets() if s.name not in inside])
 
 
 def _untied(member: Member, gone: list[PodShape]) -> Member:
@@ -365,6 +368,15 @@ class _Found:
     short: tuple[tuple[Obstacle, ...], tuple[str, ...]] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Ceiling:
+    """At most so many pods of a set in each domain of a level, and which rule says so."""
+
+    level: int
+    most: int
+    what: Obstacle
+
+
 class _Trial:
     """One member tried in single domains, to see how far it gets there."""
 
@@ -433,22 +445,47 @@ class _Trial:
 
     def capacity(self, pod_set: PodSet, level: int) -> Ints:
         """How many of a set every domain of a level counts room for, with slices and ceilings from there on down."""
-        units = tuple(unit for unit in build.slice_units(pod_set) if unit[0] > level)
-        limits = tuple(limit for limit in self._limits(pod_set) if limit[0] >= level)
-        return fit.capacity(self.draft, self.shape(pod_set), units, limits).levels[level]
+        return self._counted(pod_set, level, self._units(pod_set, level), self._ceilings(pod_set, level))
 
-    def _limits(self, pod_set: PodSet) -> tuple[tuple[int, int], ...]:
-        """Most pods of the set in a domain, by level: from spreads around it and from keeping away from itself."""
+    def _counted(self, pod_set: PodSet, level: int, units: Units, ceilings: Sequence[_Ceiling]) -> Ints:
         most: dict[int, int] = {}
+        for one in ceilings:
+            most[one.level] = min(most.get(one.level, TOTAL_MAX), one.most)
+        return fit.capacity(self.draft, self.shape(pod_set), units, tuple(sorted(most.items()))).levels[level]
+
+    def _units(self, pod_set: PodSet, level: int) -> Units:
+        return tuple(unit for unit in build.slice_units(pod_set) if unit[0] > level)
+
+    def _ceilings(self, pod_set: PodSet, level: int) -> list[_Ceiling]:
+        """Most pods of the set in a domain: from spreads around it and from keeping away from itself."""
+        topology, found = self.draft.tree.topology, []
         for group in self.paths[pod_set.name].around:
             if group.spread is not None and group.spread.max_per_domain is not None:
-                level = group.spread.level
-                most[level] = min(most.get(level, TOTAL_MAX), group.spread.max_per_domain)
+                what = Obstacle("spread", topology.level_name(group.spread.level), 0)
+                found.append(_Ceiling(group.spread.level, group.spread.max_per_domain, what))
         for rule in self.between.rules:
             alone = isinstance(rule, between.Apart) and rule.first == rule.second == pod_set.name
-            if alone and rule.classes.level is not None:
-                most[rule.classes.level] = 1
-        return tuple(sorted(most.items()))
+            at = rule.classes.level if alone else None
+            if at is not None and at:
+                keys = [term.key for term in pod_set.shape.anti_affinity]
+                label = topology.levels[at - 1].label
+                found.append(_Ceiling(at, 1, Obstacle("affinity", label if label in keys else keys[0], 0)))
+        return [one for one in found if one.level >= level]
+
+    def _binding(self, pod_set: PodSet, level: int, domain: int, fits: int) -> tuple[Obstacle, ...]:
+        """The rules between its pods that stop a set before room does: ceilings without one of which more would fit,
+        and slices without which all would."""
+        units, ceilings = self._units(pod_set, level), self._ceilings(pod_set, level)
+
+        def count(units: Units, ceilings: Sequence[_Ceiling]) -> int:
+            return int(self._counted(pod_set, level, units, ceilings)[domain])
+
+        found = [one.what for one in ceilings if count(units, [other for other in ceilings if other is not one]) > fits]
+        if ceilings and not found and count(units, ()) > fits:
+            found = [one.what for one in ceilings]
+        if units and not found and count((), ceilings) >= pod_set.min_count:
+            found = [Obstacle("slice", self.draft.tree.topology.level_name(at), 0) for at, _ in units]
+        return tuple(dict.fromkeys(found))
 
     def _fill(self, member: Member, level: int, domain: int, found: _Found) -> None:
         """Takes what fits of a member in a domain, set by set; groups with a level of their own in one domain of it."""
@@ -464,7 +501,11 @@ class _Trial:
         fits = min(int(self.capacity(pod_set, level)[domain]), pod_set.min_count)
         nodes = self.draft.tree.nodes(level, domain)
         if fits < pod_set.min_count and found.short is None:
-            found.short = self.barriers(pod_set, nodes)
+            binding = self._binding(pod_set, level, domain, fits)
+            obstacles, limits = self.barriers(pod_set, nodes)
+            seen = {(one.kind, one.name) for one in obstacles}
+            rules = tuple(one for one in binding if (one.kind, one.name) not in seen)
+            found.short = (*obstacles, *rules), () if binding else limits
         found.pods += self._take(pod_set, self._node_room(pod_set, nodes), nodes, fits)
 
     def _home(self, group: Group, level: int, domain: int) -> int:
