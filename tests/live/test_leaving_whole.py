@@ -87,6 +87,17 @@ def test_a_job_survives_that_its_gang_leaves_whole_after_a_drain() -> None:
     assert stage.at_rest() == []
 
 
+def test_pods_that_exit_0_because_their_job_was_suspended_have_not_done_its_work() -> None:
+    """The Job controller lets go of the pods that it deletes then, and does not count them."""
+    stage = leaving()
+    old = [one for one in stage.pods_of("train") if "deletionTimestamp" in one["metadata"]]
+    assert len(old) == 4
+    stage.see(*({**one, "status": {"phase": "Succeeded"}} for one in old))
+    stage.let_go()
+    stage.after(60)
+    assert (stage.state("default/train"), stage.job("train")["spec"]["suspend"]) == ("Running", False)
+
+
 def test_jobs_survive_that_nobody_answers_their_binds_in_time() -> None:
     stage = JobStage(*objects.cluster(racks=2, nodes=16))
     stage.binds = False

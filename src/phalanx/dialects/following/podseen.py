@@ -1,10 +1,14 @@
 """A Pod object as the engine sees it, but for the gang it belongs to."""
 
+from dataclasses import replace
+
 from phalanx.dialects import clusterstate, owners
 from phalanx.dialects.fields import Field
 from phalanx.dialects.following import ours, times
 from phalanx.dialects.owners import Owner
 from phalanx.model.pods import STOPPED, Pod, PodKey
+
+JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
 
 def key(doc: Field) -> PodKey:
@@ -42,12 +46,27 @@ def nominated(doc: Field) -> str:
 
 
 def _phase(doc: Field, owner: Owner | None) -> str:
-    """What the kubelet says; but a pod that ends well because it was told to end has not done its work. Of the pods of
-    a Job that is for the Job to say, and it takes the kubelet's word."""
+    """What the kubelet says; but a pod that ends well because it was told to end has not done its work, unless its Job
+    counts it all the same."""
     phase = doc.at("status", "phase").value
-    if phase == "Succeeded" and not (owner is not None and owner.kind == "Job") and _was_told_to_end(doc):
+    if phase == "Succeeded" and not _is_counted(doc, owner) and _was_told_to_end(doc):
         return STOPPED
     return phase if isinstance(phase, str) and phase else "Pending"
+
+
+def _is_counted(doc: Field, owner: Owner | None) -> bool:
+    """Whether a Job takes the kubelet's word for a pod of its own: its controller holds each by a finalizer until it
+    has counted it, and lets go of those that it deletes itself, as of a Job that is suspended."""
+    if owner is None or owner.kind != "Job":
+        return False
+    held = any(one.value == JOB_TRACKING for one in doc.at("metadata", "finalizers").items())
+    return held or not doc.at("metadata", "deletionTimestamp").present
+
+
+def settled(before: Pod, now: Pod) -> Pod:
+    """The pod as it is now: whose work was seen to be done before it was told to go, it stays done."""
+    was_done = before.key == now.key and before.phase == "Succeeded"
+    return replace(now, phase=before.phase) if was_done and now.phase == STOPPED else now
 
 
 def _was_told_to_end(doc: Field) -> bool:

@@ -164,6 +164,7 @@ class Roll:
         if self.knows_another(doc):
             self.gone(key)
         before = self._live.get(key)
+        now = now if before is None else podseen.settled(before, now)
         self._live[key] = now
         self._moved[key] = None
         self._volumes.see(key, at)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from phalanx.minicluster.controllers.job import TRACKED
 from phalanx.minicluster.documents import controller_of, key_of, kind_of, labels_of, owner_key
 from phalanx.minicluster.store import DELETED, Event, Store
 from phalanx.model.objects import Incarnation, ObjectKey
@@ -17,7 +18,8 @@ CopyOf = Callable[[str, Doc], str]  # incarnation of a workload and labels of a 
 class PodLife:
     """One pod. ``unit``: the gang it was drawn for; None: a pod of others. ``labels``: of its node, as they were when
     it came there. ``ours``: we gave it its node. ``promised``: the node that we let a gated pod go to. ``evicted``: we
-    asked it to leave. ``lost``: it left by somebody else's doing."""
+    asked it to leave. ``lost``: it left by somebody else's doing. ``counted``: it succeeded while its Job held it, or
+    before it was told to end."""
 
     key: ObjectKey
     uid: str
@@ -34,6 +36,7 @@ class PodLife:
     gone: bool = False
     ours: bool = False
     promised: str = ""
+    counted: bool = False
     evicted: bool = False
     lost: bool = False
 
@@ -53,9 +56,12 @@ class PodLife:
 
     @property
     def done(self) -> bool:
-        """Whether its work is done. Of pods of a Job the kubelet's word counts, also of those that were told to end."""
-        of_job = self.owner is not None and self.owner.key.kind == "Job"
-        return self.phase == "Succeeded" and (of_job or not (self.evicted or self.lost))
+        """Whether its work is done. Of those that were told to end that is so where their Job counts them."""
+        return self.phase == "Succeeded" and (self.counted or not (self.of_job or self.evicted or self.lost))
+
+    @property
+    def of_job(self) -> bool:
+        return self.owner is not None and self.owner.key.kind == "Job"
 
 
 class Record:
@@ -96,6 +102,8 @@ class Record:
         life.leaving = "deletionTimestamp" in doc["metadata"]
         life.phase, life.reason = status.get("phase", "Pending"), status.get("reason", "")
         life.ready = any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or ())
+        held = TRACKED in (doc["metadata"].get("finalizers") or ())
+        life.counted = life.counted or (life.of_job and life.phase == "Succeeded" and (held or not life.leaving))
         life.gone = event.type == DELETED
         if life.gone:
             self.here.pop(uid, None)
