@@ -12,6 +12,7 @@ from phalanx.engine.settings import Settings
 from phalanx.minicluster.cluster import Cluster
 from phalanx.minicluster.documents import controller_of, holds, is_leaving, key_of
 from phalanx.minicluster.pace import Pace
+from phalanx.minicluster.pods import has_ended
 from phalanx.minicluster.store import DELETED, Event
 from phalanx.model.effects import Bind, Effect, Evict, Prepare, Resume, Suspend, Ungate
 from phalanx.model.events import BindAnswered
@@ -138,18 +139,21 @@ class World:
                 self.causes.note(EVERYBODY, str(event.document["kind"]), self.now)
             if event.type == DELETED and event.document["kind"] == "Pod" and controller_of(event.document) is None:
                 self.users.make_again(self.record.pods[event.document["metadata"]["uid"]])
+            if event.document["kind"] == "Pod":
+                self._elsewhere(event)
             if event.document["kind"] == "Pod" and event.type != DELETED:
-                self._elsewhere(event.document)
                 self._crowd(event.document)
         for life in self.record.lost:
             self._note(life, f"lost {life.key.name}")
         self.record.lost.clear()
         self.watches.pull()
 
-    def _elsewhere(self, pod: Doc) -> None:
-        """A pod that another scheduler would bind is looked at soon."""
-        spec = pod["spec"]
-        if not (spec.get("nodeName") or spec.get("schedulingGates") or spec.get("schedulerName") == "phalanx"):
+    def _elsewhere(self, event: Event) -> None:
+        """The other scheduler looks soon: at a pod that it would bind, and at all that wait once one left a node."""
+        spec = event.document["spec"]
+        left = event.type == DELETED or has_ended(event.document)
+        waits = not (spec.get("nodeName") or spec.get("schedulingGates") or spec.get("schedulerName") == "phalanx")
+        if (waits and not left) or (left and spec.get("nodeName")):
             self.agenda.after(0.2, lambda: elsewhere.bind_who_waits(self.store, self.now))
 
     def _is_news(self, event: Event) -> bool:
