@@ -12,6 +12,7 @@ from phalanx.model.decision import Waiting
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Remedy, WayOut
 
+PER_READ = 1000  # budget units for each group and pod set of a manifest that is read again
 OF_MANIFESTS = (Remedy.LEVEL, Remedy.PREFERENCE, Remedy.PODS)  # the others change nothing of the workload
 
 
@@ -48,7 +49,11 @@ def _working(
 ) -> Iterator[Edits]:
     """The proposals with which it starts."""
     topology = board.draft(waiting.request.topology).tree.topology
+    members = sum(1 + len(group.members) for group in waiting.request.root.groups())
     for edits in written.proposals(way, topology):
+        if tries.is_spent:
+            return
+        tries.spend(PER_READ * members)
         again = pile.read_again(edits, waiting.request)
         if again is not None and tries.places(board, again):
             yield edits

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from phalanx import Cluster
 from phalanx.dialects.following import Told
 from phalanx.model.events import GangSeen
 from phalanx.model.matching import selects
@@ -104,3 +105,54 @@ def test_replicas_with_a_domain_of_their_own_keep_other_replicas_out() -> None:
     for name, one in found.items():
         met = {mate for mate, pods in found.items() if meets(one, pods)}
         assert met == (mates if name in mates else found.keys() - mates)
+
+
+# ---- decisions -------------------------------------------------------------------------------------------------
+
+
+def racks(*values: str) -> list[Object]:
+    """A block with one rack, of one node, for each value."""
+    levels = [{"nodeLabel": "topology/block", "name": "block"}, {"nodeLabel": "topology/rack", "name": "rack"}]
+    found: list[Object] = [{**TOPOLOGY, "spec": {"levels": levels}}]
+    for i, rack in enumerate(values):
+        labels = {"topology/block": f"b{i}", "topology/rack": rack, "kubernetes.io/hostname": f"n{i}"}
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}", "labels": labels}}
+        found.append({**node, "status": {"allocatable": {"cpu": "64", "pods": "110"}}})
+    return found
+
+
+def of_its_own(name: str, level: str, jobs: int = 1) -> Object:
+    doc = jobset(rj("a", jobs, 2), annotations={EXCLUSIVE: level})
+    return {**doc, "metadata": {**doc["metadata"], "name": name}}
+
+
+@pytest.mark.parametrize("level", ["topology/rack", "rack"])
+def test_job_sets_keep_each_other_out_by_whatever_name_the_level_is_called(level: str) -> None:
+    asked = [of_its_own(name, level) for name in ("a", "b", "c")]
+    found = Cluster.from_manifests(racks("r0", "r1")).place(asked)
+    assert [one.status for one in found] == ["Placed", "Placed", "Waiting"]
+    assert found[0].domains["a[0]"] != found[1].domains["a[0]"]
+
+
+def test_racks_of_one_name_in_two_blocks_are_one_domain_of_their_own() -> None:
+    asked = [of_its_own("train", "topology/rack", jobs=2)]
+    assert Cluster.from_manifests(racks("r0", "r1")).place(asked)[0].status == "Placed"
+    assert Cluster.from_manifests(racks("r0", "r0")).place(asked)[0].status == "Waiting"
+
+
+@pytest.mark.parametrize(
+    ("asked", "running"),
+    [(of_its_own("train", "rack", jobs=2), []), (of_its_own("train", "rack"), [of_its_own("other", "rack")])],
+)
+def test_a_refusal_names_the_annotation_and_the_label(asked: Object, running: list[Object]) -> None:
+    cluster = Cluster.from_manifests(racks("r0"))
+    cluster.commit(cluster.place(running))
+    (found,) = cluster.place([asked])
+    assert f"{EXCLUSIVE}: topology/rack not kept" in found.message
+    assert {one["kind"] for one in found.to_dict()["reason"]["causes"]} == {"exclusive"}
+
+
+def test_a_replica_that_finds_its_domain_taken_is_told_by_the_annotation() -> None:
+    doc = replicas({}, **{f"{LWS}/exclusive-topology": "rack", "phalanx.dev/gang-mode": "Gang"})
+    (found,) = Cluster.from_manifests(racks("r0")).place([doc])
+    assert f"{LWS}/exclusive-topology: topology/rack not kept" in found.message

@@ -8,10 +8,11 @@
 Both hold the others in the domain of the first, by the level that the annotation names. It is a required level, so the
 places of the others, found with that of the first, are in the same one. Both write rules into the first that keep pods
 of other Jobs (of other replicas) out of it. kube-scheduler follows these rules, so places are found by them too; they
-are said in labels that the pods are known to have, for what the webhooks say is made of a hash.
+are said in labels that the pods are known to have, for what the webhooks say is made of a hash. They tell domains by
+the value of the level's label, and so do we: racks of one name in two blocks are one to these rules (decision 16).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phalanx.dialects import jobspec, recognised
@@ -20,8 +21,10 @@ from phalanx.dialects.jobset import gangconfig
 from phalanx.dialects.kinds import lws
 from phalanx.model.nodes import LabelSelector, PodTerm, Requirement
 from phalanx.model.request import Group, PodSet, Request
+from phalanx.model.topology import HOSTNAME, Topology
 
 _JOB_SET, _JOB = f"{recognised.JOBSET}jobset-name", next(iter(jobspec.labels("")))
+_TEXT_MAX = 400  # no label key is longer
 _SET, _REPLICA = f"{recognised.LWS}name", f"{recognised.LWS}group-index"
 
 
@@ -40,17 +43,30 @@ class _Alone:
         return replace(pods, first=self.first, shape=shape)
 
 
-def as_made(request: Request, doc: Field) -> Request:
+def as_made(request: Request, doc: Field, topologies: Sequence[Topology]) -> Request:
     """The request, its pods as their controller makes them. ``doc``: the object it was read from."""
     names = [pods.name for pods in request.root.pod_sets()]
+    topology = next((one for one in topologies if one.name == request.topology), None)
     if request.kind == "JobSet" and (levels := gangconfig.exclusive(doc)):
-        found = {name: _of_job(request, name, levels[_group(name)]) for name in names if _group(name) in levels}
+        labels = {name: _label(level, topology) for name, level in levels.items()}
+        found = {name: _of_job(request, name, labels[_group(name)]) for name in names if _group(name) in labels}
+        key = gangconfig.EXCLUSIVE
     elif request.kind == "LeaderWorkerSet" and (level := lws.exclusive(doc)):
         leaders = {_copy(name): name for name in reversed(names)}  # the set that each replica begins with
-        found = {name: _of_replica(request, name, level, name == leaders[_copy(name)]) for name in names}
+        label = _label(level, topology)
+        found = {name: _of_replica(request, name, label, name == leaders[_copy(name)]) for name in names}
+        key = lws.EXCLUSIVE
     else:
         return request
-    return replace(request, root=_applied(request.root, found))
+    return replace(request, root=_applied(request.root, found), exclusive=key)
+
+
+def _label(level: str, topology: Topology | None) -> str:
+    """The node label of a level, by whatever name it is called."""
+    if topology is None:
+        return HOSTNAME if level == "host" else level
+    number = topology.level_number(level[:_TEXT_MAX], "")
+    return topology.levels[number - 1].label if isinstance(number, int) else level
 
 
 def _of_job(request: Request, name: str, level: str) -> _Alone:

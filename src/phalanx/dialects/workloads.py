@@ -374,7 +374,9 @@ def _decidable(
     if qualifier is not None and requests:
         _, other = taken[doc.called(None)]
         at.at("metadata", "name").warn(f"a {other} has the same name; this {doc.kind} goes by {identity}")
-    return tuple(replace(exclusive.as_made(one, at.aside()), qualifier=qualifier) for one in requests)
+    return tuple(
+        replace(exclusive.as_made(one, at.aside(), around.topologies), qualifier=qualifier) for one in requests
+    )
 
 
 def _qualifier(doc: Document, taken: Mapping[str, Kind]) -> str | None:

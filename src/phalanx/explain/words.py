@@ -46,6 +46,8 @@ def obstacle(one: Obstacle) -> str:
             return f"host port {one.name} taken{where}"
         case "spread":
             return f"spread over {one.name} not kept{where}"
+        case "exclusive":
+            return f"{one.name} not kept{where}"
         case "slice":
             return f"slices not whole in one {one.name}"
         case "rank":

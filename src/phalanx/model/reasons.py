@@ -27,8 +27,8 @@ class Obstacle:
     """One thing in the way on some nodes.
 
     ``kind``: ``resource`` short, ``taint``, ``selector``, ``affinity``, ``outside`` the topology, ``port``, ``spread``,
-    ``rank``, ``slice``. ``name`` is the resource, taint key, label, level ... ``nodes`` is 0 for a rule between pods
-    that closes no single node.
+    ``rank``, ``slice``, ``exclusive`` domains. ``name`` is the resource, taint key, label, level ... ``nodes`` is 0 for
+    a rule between pods that closes no single node.
     """
 
     kind: str

@@ -117,6 +117,7 @@ class Request:
     missing: tuple[Missing, ...] = ()  # pods that must exist first, where nothing but the pods tells their shape
     rules: Rules = Rules()  # how it wants to be treated over time
 
+    exclusive: str | None = None  # the annotation by which its controller keeps others out of its parts' domains
     qualifier: str | None = None  # tells it from a workload of another kind with the same namespace and name
 
     @property

@@ -461,15 +461,16 @@ class _Trial:
         topology, found = self.draft.tree.topology, []
         for group in self.paths[pod_set.name].around:
             if group.spread is not None and group.spread.max_per_domain is not None:
-                what = Obstacle("spread", topology.level_name(group.spread.level), 0)
-                found.append(_Ceiling(group.spread.level, group.spread.max_per_domain, what))
+                at = group.spread.level
+                what = self._named(Obstacle("spread", topology.level_name(at), 0), self._label(at))
+                found.append(_Ceiling(at, group.spread.max_per_domain, what))
         for rule in self.between.rules:
             alone = isinstance(rule, between.Apart) and rule.first == rule.second == pod_set.name
-            at = rule.classes.level if alone else None
-            if at is not None and at:
+            level_alone = rule.classes.level if alone else None
+            if level_alone:
                 keys = [term.key for term in pod_set.shape.anti_affinity]
-                label = topology.levels[at - 1].label
-                found.append(_Ceiling(at, 1, Obstacle("affinity", label if label in keys else keys[0], 0)))
+                label = self._label(level_alone)
+                found.append(_Ceiling(level_alone, 1, Obstacle("affinity", label if label in keys else keys[0], 0)))
         return [one for one in found if one.level >= level]
 
     def _binding(self, pod_set: PodSet, level: int, domain: int, fits: int) -> tuple[Obstacle, ...]:
@@ -536,12 +537,26 @@ class _Trial:
         level_name = self.draft.tree.topology.level_name
         for group in (*around, *(member.groups() if isinstance(member, Group) else ())):
             if group.spread is not None:
-                yield Obstacle("spread", level_name(group.spread.level), 0)
+                what = Obstacle("spread", level_name(group.spread.level), 0)
+                yield self._named(what, self._label(group.spread.level))
             if group.ranks is not None and group.ranks.with_same_rank_of is not None and group.ranks.level is not None:
                 yield Obstacle("rank", level_name(group.ranks.level), 0)
         for shape in (one.shape for one in _sets(member)):
-            yield from (Obstacle("affinity", term.key, 0) for term in (*shape.affinity, *shape.anti_affinity))
+            for term in (*shape.affinity, *shape.anti_affinity):
+                yield self._named(Obstacle("affinity", term.key, 0), term.key)
             yield from (Obstacle("spread", rule.key, 0) for rule in shape.spread)
+
+    def _label(self, level: int) -> str:
+        levels = self.draft.tree.topology.levels
+        return levels[level - 1].label if 0 < level <= len(levels) else ""
+
+    def _named(self, what: Obstacle, label: str) -> Obstacle:
+        """The obstacle; where a controller keeps others out of domains by this label, by what it was asked with."""
+        key = self.culprit.request.exclusive
+        is_so = key is not None and any(
+            label in [term.key for term in pods.shape.anti_affinity] for pods in self.culprit.request.root.pod_sets()
+        )
+        return Obstacle("exclusive", f"{key}: {label}", what.nodes) if is_so else what
 
     # ---- what is in the way on single nodes -----------------------------------------------------------------
 
@@ -590,7 +605,8 @@ class _Trial:
             rules = [("affinity", t.key) for t in (*shape.anti_affinity, *shape.affinity)]
             rules += [("spread", r.key) for r in shape.spread]
             kind, name = rules[0] if rules else ("affinity", "pods")
-            yield kind, name, ~mask[cut]
+            what = self._named(Obstacle(kind, name, 0), name)
+            yield what.kind, what.name, ~mask[cut]
 
     def _why_not(self, pod_set: PodSet) -> tuple[Ints, tuple[tuple[str, str], ...]]:
         if pod_set.name not in self.why:

@@ -35,7 +35,7 @@ _PREFIX = "leaderworkerset.sigs.k8s.io"
 _RANK = {"rank": {"fieldPath": f"metadata.labels['{_PREFIX}/worker-index']"}}
 _REPLICA = f"metadata.labels['{_PREFIX}/group-index']"
 _SUBGROUP = f"metadata.labels['{_PREFIX}/subgroup-index']"
-_EXCLUSIVE = f"{_PREFIX}/exclusive-topology"
+EXCLUSIVE = f"{_PREFIX}/exclusive-topology"
 _SUBGROUP_EXCLUSIVE = f"{_PREFIX}/subgroup-exclusive-topology"
 _AROUND = ("replica", "domain")  # names of groups around a replica's pods, outermost first
 
@@ -126,9 +126,9 @@ def _check(doc: Field) -> None:
     spec.mapping()
     spec.typos(*_SPEC)
     if spec.at("groupPlacementPolicy").present:
-        said = f"no release has this field; annotation {_EXCLUSIVE} holds each replica in one domain of a level"
-        spec.at("groupPlacementPolicy").wrong(said, (_EXCLUSIVE,))
-    if spec.at("scheduling").present and (exclusive := doc.at("metadata", "annotations", _EXCLUSIVE)).present:
+        said = f"no release has this field; annotation {EXCLUSIVE} holds each replica in one domain of a level"
+        spec.at("groupPlacementPolicy").wrong(said, (EXCLUSIVE,))
+    if spec.at("scheduling").present and (exclusive := doc.at("metadata", "annotations", EXCLUSIVE)).present:
         exclusive.wrong(f"excludes {spec.at('scheduling').path}, which names levels itself")
     at.mapping()
     at.typos(*_TEMPLATE)
@@ -196,7 +196,7 @@ def _disruption(at: Field) -> str | None:
 
 def _exclusive(metadata: Field) -> Wish:
     """The level that each replica is to have a domain of for itself."""
-    at = metadata.at("annotations", _EXCLUSIVE)
+    at = metadata.at("annotations", EXCLUSIVE)
     if not at.present:
         return {}
     at.warn(
@@ -208,7 +208,7 @@ def _exclusive(metadata: Field) -> Wish:
 
 def exclusive(doc: Field) -> str | None:
     """The level of which each replica is to have a domain for itself, where LeaderWorkerSet is asked for it."""
-    level = doc.at("metadata", "annotations", _EXCLUSIVE).value
+    level = doc.at("metadata", "annotations", EXCLUSIVE).value
     return level if isinstance(level, str) else None
 
 
