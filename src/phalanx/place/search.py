@@ -17,7 +17,7 @@ import numpy.typing as npt
 from phalanx.model.mistakes import Mistake
 from phalanx.model.policy import Policy
 from phalanx.model.request import Group, Request
-from phalanx.place import between, bounds, choose, fewest, fit, mend, nudge, prices
+from phalanx.place import between, bounds, choose, evenly, fewest, fit, mend, nudge, prices
 from phalanx.place.between import Rule
 from phalanx.place.budget import Budget, BudgetSpent
 from phalanx.place.build import Builder, Built, whole_range, whole_slices
@@ -352,6 +352,9 @@ class Search:
             return outcome
         if self.few:
             raise Coupled(by_set(built, outcome.found))
+        spread = self._evenly(built, choices)
+        if spread is not None:
+            return spread
         try:
             return self._by_grids(built, choices)
         except (Crossing, BudgetSpent):
@@ -359,6 +362,14 @@ class Search:
             if moved is not None:
                 return Outcome(PLACED, built, moved, choices)
             return self._any(broken, levels, counts, depth + 1)
+
+    def _evenly(self, built: Built, choices: Choices) -> Outcome | None:
+        """Several sets that are to be even together, spread so from the start; None if some rule is broken then."""
+        found = evenly.settle(self.draft, built.plan, built.lazy, self.style, self.budget)
+        if found is None or not mend.keeps_counts(self.draft.tree, built.plan, found):
+            return None
+        broken = mend.alternatives(built.lazy, by_set(built, found), choices)
+        return Outcome(PLACED, built, found, choices) if broken is None else None
 
     def _by_grids(self, built: Built, choices: Choices) -> Outcome:
         """T2c in every domain the root could use."""
