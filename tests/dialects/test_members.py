@@ -191,3 +191,26 @@ def test_command_env_and_mounted_configuration_leave_pods_equal() -> None:  # W-
     pods = [pod("p0"), pod("p1"), pod("p2", volumes=[{"name": "c", "configMap": {"name": "c"}}])]
     pods[1]["spec"]["containers"][0] |= {"command": ["a"], "env": [{"name": "RANK", "value": "1"}]}
     assert len(sets(one(gang({"name": "w", "minCount": 3}), *pods))) == 1
+
+
+def test_a_gang_of_which_no_pod_is_known_waits_for_its_pods() -> None:
+    found = one(gang({"name": "w", "count": 4}))
+    assert found.missing == (Missing("w", 4, 0),)
+    assert one(gang({"name": "w", "count": 4, "minCount": 3})).missing == (Missing("w", 3, 0),)
+    assert one(gang({"name": "w", "count": 2, "replicas": 2})).missing == (Missing("w", 2, 0),)
+
+
+def test_a_group_that_nobody_names_is_waited_for_beside_one_that_is() -> None:
+    found = one(gang({"name": "w", "count": 1}, {"name": "v", "count": 2}), pod("p"))
+    assert found.missing == (Missing("v", 2, 0),)
+
+
+def test_a_group_that_says_what_its_pods_are_like_needs_nobody_to_name_it() -> None:
+    assert one(gang({"name": "w", "count": 2, "template": {"spec": pod_spec()}})).missing == ()
+    classes = [{"name": "a", "count": 2, "template": {"spec": pod_spec()}}]
+    assert one(gang({"name": "w", "podClasses": classes})).missing == ()
+
+
+def test_a_group_that_the_gang_can_do_without_is_not_waited_for() -> None:
+    groups = [{"name": "w", "count": 1}, {"name": "v", "count": 2}]
+    assert one(gang(*groups, minGroups=1), pod("p")).missing == ()

@@ -39,10 +39,15 @@ def _parsed(at: Field) -> int | None:
 
 def _whole(name: str, amount: int, at: Field) -> bool:
     """Whether the amount is possible: devices, huge pages and pods come in whole numbers."""
-    if amount % NANO == 0 or not ("/" in name or name == PODS or name.startswith(_HUGE_PAGES)):
+    if amount % NANO == 0 or not (name == PODS or _is_whole(name)):
         return True
     at.mistaken(f"is not whole; {name[:80]} comes in whole numbers only")
     return False
+
+
+def _is_whole(name: str) -> bool:
+    """Whether this is handed out whole, and to one alone: devices and huge pages."""
+    return "/" in name or name.startswith(_HUGE_PAGES)
 
 
 def requests(at: Field) -> Amounts:
@@ -53,8 +58,13 @@ def requests(at: Field) -> Amounts:
     for name in sorted({*asked, *limits}):
         _check_name(name, at)
     for name, amount in sorted(asked.items()):
-        if amount > limits.get(name, amount):
-            at.at("requests", name).mistaken(f"is more than the limit {resources.show(name, limits[name])}")
+        limit = limits.get(name, amount)
+        if amount != limit and _is_whole(name):
+            at.at("requests", name).mistaken(
+                f"is not the limit {resources.show(name, limit)}; requests and limits of {name[:80]} must be equal"
+            )
+        elif amount > limit:
+            at.at("requests", name).mistaken(f"is more than the limit {resources.show(name, limit)}")
     return {**limits, **asked}
 
 

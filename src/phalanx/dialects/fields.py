@@ -48,7 +48,9 @@ class Notes:
     work: int = 0
 
     def problem(self, problem: Problem) -> None:
-        _note(self.problems, problem)
+        """Of several about one field the first counts: the others are about the default in its place."""
+        if not problem.field or all((one.field, one.about) != (problem.field, problem.about) for one in self.problems):
+            _note(self.problems, problem)
 
     def warning(self, warning: Problem) -> None:
         _note(self.warnings, warning)
@@ -133,6 +135,11 @@ class Field:
     def warn(self, message: str, allowed: Iterable[str] = ()) -> None:
         """Note something worth saying that does not stop anything."""
         self.notes.warning(self._note(message, allowed))
+
+    def remark(self, message: str, allowed: Iterable[str] = ()) -> None:
+        """``warn`` about what was read, where nothing is wrong: a default in place of a wrong value says nothing."""
+        if not self.notes.problems:
+            self.warn(message, allowed)
 
     def mistaken(self, rule: str, allowed: Iterable[str] = ()) -> None:
         """``wrong`` with the value in front: ``'rak' is not ...``."""

@@ -77,7 +77,7 @@ def _role(at: Field, kind: str, default: int) -> Role:
     podsets.check_template(at.at("template"), f"role {kind}")
     count = at.at("replicas").integer(default, high=PODS_MAX)
     if count == 0:
-        at.at("replicas").warn(f"{kind} wants no pods")
+        at.at("replicas").remark(f"{kind} wants no pods")
     return Role(kind.lower(), at, count)
 
 
@@ -162,7 +162,7 @@ def workload(doc: Field, around: Surroundings, parts: Sequence[Part], together: 
     metadata, scheduling = doc.at("metadata"), policy(doc)
     wishes.check_our_keys(metadata, *wishes.on_object())
     if not parts:
-        doc.at("spec").warn("wants no pods now; nothing is placed")
+        doc.at("spec").remark("wants no pods now; nothing is placed")
         return None
     templates = [template for one in parts for template in one.templates]
     on_pods = [one.at("metadata") for one in templates]

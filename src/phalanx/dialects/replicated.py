@@ -76,7 +76,7 @@ def replicas(doc: Field, kind: str, around: Surroundings) -> Replicas | None:
     at = doc.at("spec", "replicas")
     wanted = at.integer(1, high=PODS_MAX)
     if wanted == 0:
-        at.warn("wants no pods now; nothing is placed")
+        at.remark("wants no pods now; nothing is placed")
         return None
     bounds = _autoscaled(doc, kind, around)
     if bounds is None:

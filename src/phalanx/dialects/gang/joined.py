@@ -5,7 +5,7 @@ there are.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -29,9 +29,11 @@ def filled(outline: Outline, around: Surroundings) -> Outline:
     """The outline with templates and counts of its members where it has none of its own. (W-017)"""
     joining = around.neighbours.members(_GROUP, "Gang", outline.namespace, outline.name)
     listed = outline.spec.get("podGroups")
-    if not joining or not isinstance(listed, Field):
+    if not isinstance(listed, Field):
         return outline
     entries = listed.items()
+    if not joining:
+        return replace(outline, told=tuple(_awaited(outline, entries)))
     parents = {entry.at("parent").aside().text("") for entry in entries}
     leaves = [_name(entry) for entry in entries if _name(entry) not in parents]
     found = members.assign(joining, leaves, listed.notes, f"Gang {outline.name}")
@@ -43,14 +45,32 @@ def filled(outline: Outline, around: Surroundings) -> Outline:
     for entry in entries:
         name = _name(entry)
         shapes = members.shapes(found.of(name), outline.namespace, around) if name in leaves else []
-        if not shapes or entry.at("template").present or entry.at("podClasses").present:
+        if not shapes or _says_its_pods(entry):
             made.append(dict(entry.entries()) if isinstance(entry.value, dict) else entry)
+            told += [] if shapes else _awaited(outline, entries, only=name)
             continue
         shapes = members.per_copy(shapes, _number(chains.get(name, ()), keys, found.of(name)))
         count = _count(entry, shapes, sizes[name])
         made.append(_with_pods(entry, shapes, count))
         told += _told(entry, count or 1, chains.get(name, ()), sizes[name], members.pool(name, shapes))
     return replace(outline, spec={**outline.spec, "podGroups": made}, told=tuple(told), copies=keys)
+
+
+def _awaited(outline: Outline, entries: Sequence[Field], only: str | None = None) -> Iterator[Told]:
+    """Groups of which nobody knows a pod: nothing says what they would ask for. Where some of the groups are enough,
+    none is waited for. ``only``: this one."""
+    spec = Field.of(outline.spec)
+    if spec.at("minGroups").present or any(one.at("minGroups").present for one in entries):
+        return
+    for entry in entries if only is None else [one for one in entries if _name(one) == only]:
+        least = entry.at("minCount") if entry.at("minCount").present else entry.at("count")
+        needed = least.aside().integer(0, high=PODS_MAX)
+        if needed and entry.at("count").present and not _says_its_pods(entry):
+            yield Told(_name(entry), needed, 0)
+
+
+def _says_its_pods(entry: Field) -> bool:
+    return entry.at("template").present or entry.at("podClasses").present
 
 
 def _name(entry: Field) -> str:

@@ -84,11 +84,11 @@ def _wanting(doc: Field, jobs: Sequence[Replicated]) -> list[Replicated]:
     """Replicated jobs that want pods; a word about those that do not."""
     wanting = [job for job in jobs if job.count]
     if not wanting:
-        doc.at("spec").warn("wants no pods now; nothing is placed")
+        doc.at("spec").remark("wants no pods now; nothing is placed")
         return []
     for job in jobs:
         if not job.count:
-            job.at.warn(f"replicated job {job.name} wants no pods now and is left out")
+            job.at.remark(f"replicated job {job.name} wants no pods now and is left out")
     return wanting
 
 

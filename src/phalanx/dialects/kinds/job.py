@@ -28,7 +28,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     wishes.check_our_keys(template.at("metadata"), *wishes.on_template())
     count = jobspec.pods(spec)
     if count == 0:
-        spec.warn("wants no pods now; nothing is placed")
+        spec.remark("wants no pods now; nothing is placed")
         return None
     wishes.refuse_group_name(template.at("metadata"))
     wish = wishes.of_template(template.at("metadata"), around.topologies)

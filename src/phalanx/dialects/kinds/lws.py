@@ -82,7 +82,7 @@ def read(doc: Field, around: Surroundings) -> Outline | None:
     mode = _mode(doc, replica.size)
     _check_surge(spec.at("rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"), mode)
     if spec.at("replicas").integer(1) == 0:
-        spec.at("replicas").warn("wants no pods now; nothing is placed")
+        spec.at("replicas").remark("wants no pods now; nothing is placed")
         return None
     top = wishes.of_object(metadata, around.topologies)
     layers = [_exclusive(metadata)] if mode == "Gang" else [top, _exclusive(metadata)]

@@ -187,7 +187,7 @@ def _workers(at: Field, how: _How) -> _Workers | None:
         at.at("minReplicas").mistaken(f"is more than maxReplicas {high}")
     count = _count(at.at("replicas"), low, high)
     if count == 0:
-        at.at("replicas").warn("the worker group wants no pods now")
+        at.at("replicas").remark("the worker group wants no pods now")
         return None
     least = min(low, count) or (0 if how.scaled else count)
     return _Workers(at, name, count, least, max(count, high), at.at("numOfHosts").integer(1, low=1))

@@ -96,7 +96,7 @@ def _pod_set(at: Field, around: Surroundings) -> PodSet:
         template.at("spec", "containers").wrong("a pod has at least one container")
     count = at.at("count").integer(1, high=PODS_MAX)
     if count == 0:
-        at.at("count").warn("the pod set wants no pods; nothing of it is placed")
+        at.at("count").remark("the pod set wants no pods; nothing of it is placed")
     return PodSet(at, at.at("name").name("main"), count, requested.read(at, max(count, 1), around.topologies))
 
 
