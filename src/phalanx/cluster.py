@@ -499,5 +499,5 @@ def _remarks(read: reading.WorkloadReading) -> tuple[Note, ...]:
     """Warnings that belong to no decision: other kinds of document, and workloads that want nothing now."""
     decided = {item.id if isinstance(item, Request) else f"{item.namespace}/{item.name}" for item in read.items}
     undecided = [(n, found) for n, found in read.notes.items() if n not in decided]
-    nothing = [replace(p, field=f"{n}: {p.path}", about=None) for n, found in undecided for p in found]
+    nothing = [replace(p, field=f"{n}: {p.path}" if p.path else n, about=None) for n, found in undecided for p in found]
     return _notes((*read.warnings, *nothing))

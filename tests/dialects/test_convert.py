@@ -10,6 +10,7 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from phalanx.cluster import Cluster
 from phalanx.dialects import reading
 from phalanx.dialects.documents import WORKLOAD_KINDS
 from phalanx.dialects.writing import WRITERS, Conversion, convert
@@ -918,3 +919,68 @@ def test_what_was_read_with_a_remark_is_told_with_its_workload() -> None:
     assert str(remark) == (
         "default/train: metadata.labels['phalanx.io/queue']: is not read; did you mean phalanx.dev/queue?"
     )
+
+
+# -- domains of their own ----------------------------------------------------------------------------------------
+
+RACKS = [
+    topology("example.com/rack"),
+    *(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}", "labels": {"example.com/rack": f"r{i}"}},
+         "status": {"allocatable": {"cpu": "64", "memory": "64Gi", "pods": "110"}}}
+        for i in range(2)
+    ),
+]  # fmt: skip
+
+
+def alone(name: str, replicas: int, **spec: Any) -> Doc:
+    """A JobSet whose Jobs want a rack of their own each."""
+    pods = {"metadata": {"labels": {"app": name}}, "spec": {**manifests.pod_spec(), **spec}}
+    job_spec = {"parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": pods}
+    metadata = {"name": name, "annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "example.com/rack"}}
+    jobs = [{"name": "w", "replicas": replicas, "template": {"spec": job_spec}}]
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": metadata,
+        "spec": {"replicatedJobs": jobs},
+    }
+
+
+def statuses(docs: list[Any]) -> list[str]:
+    return [one.status for one in Cluster.from_manifests(RACKS).place([*RACKS, *docs])]
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 1), (2,), (3,)])
+def test_jobs_that_want_domains_of_their_own_have_them_as_a_gang_too(sizes: tuple[int, ...]) -> None:
+    docs = [alone(f"set-{i}", size) for i, size in enumerate(sizes)]
+    done = convert([*RACKS, *docs], "gang")
+    assert statuses(list(done.documents)) == statuses(docs)
+    assert any("exclusive-topology" in one.path for one in done.remarks)
+
+
+def test_rules_that_a_template_has_already_stay_beside_those_that_are_added() -> None:
+    own = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "other"}}}
+    key = "requiredDuringSchedulingIgnoredDuringExecution"
+    affinity = {"nodeAffinity": {}, "podAntiAffinity": {key: [own]}}
+    (doc,) = convert([*RACKS, alone("a", 1, affinity=affinity)], "gang").documents
+    (group,) = [one for one in doc["spec"]["podGroups"] if "template" in one]
+    found = group["template"]["spec"]["affinity"]
+    assert found["podAntiAffinity"][key][0] == own and len(found["podAntiAffinity"][key]) == 3
+
+
+@pytest.mark.parametrize(("to", "told"), [("kai", True), ("podgroup", True), ("gang", False), ("kueue", False)])
+def test_a_dialect_without_templates_says_that_others_are_not_kept_out(to: str, told: bool) -> None:
+    said = [one.message for one in convert([*RACKS, alone("a", 1)], to).warnings]
+    assert told == any("exclusive-topology is no field of this dialect" in one for one in said)
+    assert not any("exclusive-topology" in one for one in (str(w) for w in convert([job()], to).warnings))
+
+
+def test_replicas_of_a_leaderworkerset_are_kept_from_other_sets_and_that_is_said() -> None:
+    metadata = {"name": "l", "annotations": {"leaderworkerset.sigs.k8s.io/exclusive-topology": "example.com/rack"}}
+    body = {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": template()}}
+    doc = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": metadata, "spec": body}
+    done = convert([*RACKS, doc], "gang")
+    assert any("other sets are kept out, replicas of its own are not" in one.message for one in done.warnings)
+    (made,) = done.documents
+    assert "podAntiAffinity" in made["spec"]["podGroups"][0]["template"]["spec"]["affinity"]

@@ -14,18 +14,22 @@ the value of the level's label, and so do we: racks of one name in two blocks ar
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from phalanx.dialects import jobspec, recognised
 from phalanx.dialects.fields import Field
 from phalanx.dialects.jobset import gangconfig
 from phalanx.dialects.kinds import lws
+from phalanx.dialects.outline import Entry, Outline
 from phalanx.model.nodes import LabelSelector, PodTerm, Requirement
 from phalanx.model.request import Group, PodSet, Request
 from phalanx.model.topology import HOSTNAME, Topology
 
 _JOB_SET, _JOB = f"{recognised.JOBSET}jobset-name", next(iter(jobspec.labels("")))
 _TEXT_MAX = 400  # no label key is longer
+_GROUP = f"{recognised.JOBSET}replicatedjob-name"
 _SET, _REPLICA = f"{recognised.LWS}name", f"{recognised.LWS}group-index"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,56 @@ def _label(level: str, topology: Topology | None) -> str:
         return HOSTNAME if level == "host" else level
     number = topology.level_number(level[:_TEXT_MAX], "")
     return topology.levels[number - 1].label if isinstance(number, int) else level
+
+
+def as_written(outline: Outline, doc: Field) -> Outline:
+    """The workload in plain values, for dialects whose pods no controller changes: templates have the rules themselves,
+    as far as labels that are the same on all pods of a template can say them. Jobs of one replicated job are kept apart
+    by the spread around them."""
+    levels = gangconfig.exclusive(doc) if outline.kind == "JobSet" else {}
+    one = lws.exclusive(doc) if outline.kind == "LeaderWorkerSet" else None
+    groups = [_kept_apart(entry, outline, levels.get(str(entry.get("name")), one)) for entry in outline.groups]
+    return replace(outline, spec={**outline.spec, "podGroups": groups}) if levels or one else outline
+
+
+def says_alone(outline: Outline, doc: Field) -> bool:
+    """Whether a workload asks for domains of its own."""
+    is_lws = outline.kind == "LeaderWorkerSet"
+    return bool(lws.exclusive(doc) if is_lws else outline.kind == "JobSet" and gangconfig.exclusive(doc))
+
+
+def _kept_apart(entry: Entry, outline: Outline, level: str | None) -> Entry:
+    template = entry.get("template")
+    if level is None or not isinstance(template, Mapping):
+        return entry
+    if outline.kind == "JobSet":
+        other = _expressions((_JOB_SET, "Exists", ()), (_JOB_SET, "NotIn", (outline.name,)))
+        own = _expressions((_JOB_SET, "In", (outline.name,)), (_GROUP, "NotIn", (str(entry.get("name")),)))
+        terms = [{**_term(level, one), "namespaceSelector": {}} for one in (other, own)]
+    else:
+        terms = [_term(level, _expressions((_SET, "Exists", ()), (_SET, "NotIn", (outline.name,))))]
+    return {**entry, "template": _with_terms(template, terms)}
+
+
+def _expressions(*requirements: tuple[str, str, tuple[str, ...]]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+        for key, operator, values in requirements
+    ]
+
+
+def _term(level: str, expressions: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"topologyKey": level, "labelSelector": {"matchExpressions": expressions}}
+
+
+def _with_terms(template: Mapping[str, Any], terms: list[dict[str, Any]]) -> dict[str, Any]:
+    """A pod template, kept apart from some more pods."""
+    spec = template.get("spec") or {}
+    affinity = spec.get("affinity") or {}
+    apart = affinity.get("podAntiAffinity") or {}
+    rules = [*(apart.get(_REQUIRED) or ()), *terms]
+    whole = {**affinity, "podAntiAffinity": {**apart, _REQUIRED: rules}}
+    return {**template, "spec": {**spec, "affinity": whole}}
 
 
 def _of_job(request: Request, name: str, level: str) -> _Alone:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
+from phalanx.dialects import documents, exclusive, reading
 from phalanx.dialects import outline as normal
-from phalanx.dialects import reading
 from phalanx.dialects.fields import WORK_MAX, Field
 from phalanx.dialects.gang import written as gang
 from phalanx.dialects.kai import written as kai
@@ -36,6 +36,8 @@ WRITERS: Mapping[str, Writer] = {
     "podgroup": podgroup.write,
 }
 _NAMES_TOPOLOGY = ("kai",)  # dialects in which a level stands beside the name of its topology
+_WITHOUT_TEMPLATES = ("kai", "podgroup")
+_ALONE = "exclusive-topology is no field of this dialect"
 _DEPTH_MAX = 200  # Kubernetes objects nest some 20 deep
 _ORDERED_MAX = 4  # levels of unknown order that are tried in every order
 
@@ -59,12 +61,16 @@ def convert(docs: object, to: str) -> Conversion:
     around = _with_topologies(given, cluster.surroundings)
     work = reading.read_workloads(given, around)
     guessed = not cluster.surroundings.topologies
-    done = [_written(one, around, guessed, to) for one in work.outlines]
-    documents = tuple(doc for one in done for doc in one.documents)
+    given_as = {doc.key.address: Field.of(doc.value) for doc in documents.sort(given)[0]}
+    done = [
+        _written(one, given_as.get((one.kind, one.namespace, one.name), Field.of(None)), around, guessed, to)
+        for one in work.outlines
+    ]
+    made = tuple(doc for one in done for doc in one.documents)
     problems = [*cluster.problems, *work.problems, *_invalid(work), *(p for one in done for p in one.problems)]
-    warnings = [*work.warnings, *(w for one in done for w in one.warnings), *_twice(documents)]
+    warnings = [*work.warnings, *(w for one in done for w in one.warnings), *_twice(made)]
     remarks = [*cluster.warnings, *_noted(work)]
-    return Conversion(documents, *(tuple(dict.fromkeys(told)) for told in (problems, warnings, remarks)))
+    return Conversion(made, *(tuple(dict.fromkeys(told)) for told in (problems, warnings, remarks)))
 
 
 def _invalid(work: WorkloadReading) -> list[Problem]:
@@ -101,15 +107,26 @@ def _twice(documents: tuple[dict[str, Any], ...]) -> list[Problem]:
 # -- one workload ------------------------------------------------------------------------------------------------
 
 
-def _written(outline: Outline, around: Surroundings, guessed: bool, to: str) -> Conversion:
+def _written(outline: Outline, doc: Field, around: Surroundings, guessed: bool, to: str) -> Conversion:
     """A workload written down; a Problem when it, or what it becomes, is larger than anybody can mean."""
     title = f"{outline.kind} {outline.namespace}/{outline.name}"
     if not _is_small(outline.spec):
         return Conversion((), (_too_large(title),))
-    made = WRITERS[to](_resolved(outline, around.topologies, guessed, to))
+    made = WRITERS[to](exclusive.as_written(_resolved(outline, around.topologies, guessed, to), doc))
     if not _is_small(made.documents):
         return Conversion((), (_too_large(title),))
-    return Conversion(made.documents, (), made.warnings)
+    return Conversion(made.documents, (), (*made.warnings, *_shared(outline, doc, to)))
+
+
+def _shared(outline: Outline, doc: Field, to: str) -> Iterator[Problem]:
+    """That others may come into its own domains: where templates are not written, or cannot say all of it."""
+    if not exclusive.says_alone(outline, doc):
+        return
+    whose = f"{outline.namespace}/{outline.name}"
+    if to in _WITHOUT_TEMPLATES:
+        yield Problem(whose, to, (), f"{_ALONE}: pods carry their templates, and the rules that keep others out")
+    elif outline.kind == "LeaderWorkerSet":
+        yield Problem(whose, to, (), f"{_ALONE}: other sets are kept out, replicas of its own are not")
 
 
 def _too_large(title: str) -> Problem:
