@@ -175,3 +175,45 @@ def test_of_equal_groups_the_one_that_others_sit_with_is_not_exchanged_for_anoth
     beside = Group("b", (pods("v", 2),), ranks=Ranks(with_same_rank_of="a1", level=HOST))
     answer = ask("r1=4", Group("g", (*equals, beside), min_members=2))
     assert answer.status == "placed"
+
+
+# ---- many nodes -----------------------------------------------------------------------------------------------------
+
+RACKS = 128
+MANY = " ".join(f"r{i}=8*16" for i in range(RACKS))
+COUNTED = 1  # the tier that counts and places the hardest first
+
+
+def _apart(name: str, count: int, other: str) -> PodSet:
+    return pods(name, count, anti_affinity=(near(other, LABEL_PREFIX + "rack"),))
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        Group("g", (pods("a", 16 * RACKS), pods("b", 16 * RACKS)), spread=Spread(RACK, max_per_domain=32)),
+        Group("g", (pods("a", 16 * RACKS), pods("b", 16 * RACKS)), spread=Spread(HOST, max_per_domain=3)),
+        Group("g", (_apart("a", 32 * RACKS, "b"), pods("b", 32 * RACKS))),
+        Group(
+            "g", (pods("a", 126, slices=(Slice(RACK, 3),)), pods("b", RACKS)), spread=Spread(RACK, min_domains=RACKS)
+        ),
+        Group("g", (pods("a", RACKS // 2), pods("b", RACKS // 2)), spread=Spread(RACK, min_domains=RACKS)),
+        Group("g", (pods("a", RACKS), pods("b", RACKS)), spread=Spread(HOST, min_domains=2 * RACKS)),
+    ],
+    ids=["most in a rack", "most on a node", "apart", "slices and domains", "a domain each", "nodes"],
+)
+def test_rules_that_several_sets_share_are_kept_while_they_are_placed_on_many_nodes(root: Group) -> None:
+    answer = ask(MANY, root)
+    assert (answer.status, answer.tier) == ("placed", COUNTED)
+
+
+def test_what_several_sets_share_may_be_around_what_must_be_together() -> None:
+    """Each inner group needs a node; no rack may have pods of more than one of them, nor more than one such node."""
+    inner = [Group(f"i{i}", (pods(f"a{i}", 6),), required=HOST) for i in range(3)]
+    root = Group("g", tuple(inner), spread=Spread(RACK, max_per_domain=11))
+    answer = ask("r1=8,8 r2=8,8 r3=8,8", root)
+    assert (
+        answer.status == "placed"
+        and len({node[:2] for sets in answer.placement.pod_sets.values() for node, _ in sets}) == 3
+    )
+    assert ask("r1=8,8,8 r2=8,8", root).status == "impossible"

@@ -4,6 +4,7 @@ Complete where sizes divide each other (1, 2, 4, 8 ...): placing the large ones 
 as many places for the small ones. Elsewhere it finds most placements and ``exact`` settles the rest.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -113,16 +114,20 @@ class Greedy:
         """All pods of a leaf into one domain, if they fit by counting."""
         if not leaf.count:
             return True
-        capacity = leaf.capacity(self.draft, level)
-        if any(window.low is not None for window in leaf.windows.values()):
-            return self._put_between(leaf, capacity, level, domain)
+        shared = dict(self._shared(leaf))
+        if any(most[self._around(level, domain, at)] < leaf.count for at, most in shared.items() if at <= level):
+            return False
+        bounded = leaf.below({at: most for at, most in shared.items() if at > level})
+        capacity = bounded.capacity(self.draft, level)
+        if bounded is not leaf or any(window.low is not None for window in leaf.windows.values()):
+            return self._put_between(bounded, capacity, level, domain)
         if capacity.levels[level][domain] < leaf.count:
             return False
         self._take(leaf, *descend(self.draft.tree, capacity, level, domain, leaf.count, self._style(leaf)))
         return True
 
     def _put_between(self, leaf: Leaf, capacity: Capacity, level: int, domain: int) -> bool:
-        """The same where domains inside must have some."""
+        """The same where domains inside must have some, or may have no more."""
         self.budget.spend(self.draft.tree.size)
         low = fewest.counts(self.draft, leaf, capacity, level)
         if not low[level][domain] <= leaf.count <= capacity.levels[level][domain]:
@@ -130,6 +135,38 @@ class Greedy:
         for nodes, counts in fewest.place(self.draft, leaf, low, level, domain, self._style(leaf)):
             self._take(leaf, nodes, counts)
         return True
+
+    def _shared(self, leaf: Leaf) -> Iterator[tuple[int, Ints]]:
+        """For each level with rules that a leaf shares with others: how many of it each domain may have beside those
+        that are placed already."""
+        if not self.plan.exclusions and not self.plan.ceilings:
+            return
+        tree, most = self.draft.tree, dict[int, Ints]()
+        for exclusion in self.plan.exclusions:
+            pair = {exclusion.first.number, exclusion.second.number}
+            if leaf.number in pair:
+                there = self._pods(exclusion.level, pair - {leaf.number})
+                most[exclusion.level] = _least(most.get(exclusion.level), np.where(there > 0, 0, leaf.count))
+        for ceiling in self.plan.ceilings:
+            numbers = {one.number for one in ceiling.leaves}
+            if leaf.number in numbers:
+                left = np.maximum(ceiling.most - self._pods(ceiling.level, numbers - {leaf.number}), 0)
+                most[ceiling.level] = _least(most.get(ceiling.level), left)
+        self.budget.spend(len(most) * tree.size)
+        yield from most.items()
+
+    def _pods(self, level: int, numbers: set[int]) -> Ints:
+        """Pods of these leaves in every domain of a level."""
+        tree = self.draft.tree
+        total = np.zeros(tree.count(level), dtype=np.int64)
+        for number, nodes, counts in self.trail:
+            if number in numbers:
+                np.add.at(total, tree.domain[level][nodes], counts)
+        return total
+
+    def _around(self, level: int, domain: int, outer: int) -> int:
+        """The domain of a wider level in which one lies."""
+        return int(self.draft.tree.domain[outer][self.draft.tree.start[level][domain]])
 
     def _style(self, leaf: Leaf) -> Style:
         if self.variant.small_first:
@@ -140,6 +177,10 @@ class Greedy:
         self.budget.spend(len(nodes) + 500)
         self.draft.take(leaf.shape, nodes, counts)
         self.trail.append((leaf.number, nodes, counts))
+
+
+def _least(one: Ints | None, other: Ints) -> Ints:
+    return other if one is None else np.minimum(one, other)
 
 
 def collect(trail: list[tuple[int, Ints, Ints]]) -> Found:

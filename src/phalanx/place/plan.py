@@ -5,7 +5,7 @@ their own dissolve into their parent. What remains are *units* (groups that need
 *leaves* (interchangeable pods).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -62,6 +62,16 @@ class Leaf:
             self.own = Capacity(self.shape, self.layers(self.home)[0], self.highs(self.home))
         refresh(draft, self.own)
         return self.own
+
+    def below(self, most: Mapping[int, Ints]) -> "Leaf":
+        """The leaf with at most so many of it in each domain of these levels."""
+        if not most:
+            return self
+        windows = dict(self.windows)
+        for level, high in most.items():
+            own = windows.get(level, Window())
+            windows[level] = Window(own.low, high if own.high is None else np.minimum(own.high, high))
+        return replace(self, windows=windows, own=None)
 
     def highs(self, above: int) -> dict[int, Ints | int]:
         """At most so many in a domain of each level inside one of level ``above``."""
