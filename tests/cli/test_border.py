@@ -4,12 +4,14 @@ Mistakes are planted: whoever is called ``trips`` makes the code raise where it 
 """
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from phalanx import Cluster
+from phalanx import Cluster, suggestions
 from phalanx.cli import main
 from phalanx.dialects import readers
 from phalanx.engine import whatif
@@ -53,6 +55,11 @@ def mistake_in_deciding(plant: Plant) -> None:
 @pytest.fixture
 def mistake_in_helping(plant: Plant) -> None:
     plant(whatif, "ways_out", lambda board, waiting, *_: waiting.request.name)
+
+
+@pytest.fixture
+def mistake_in_suggesting(plant: Plant) -> None:
+    plant(suggestions, "in_manifests", lambda pile, board, waiting, *_: waiting.request.name)
 
 
 @pytest.fixture
@@ -173,7 +180,9 @@ def test_tree_says_so(mistake_in_deciding: None, write: Any, capsys: Captured) -
     assert run("tree", "serving/last", "-f", write(*CLUSTER, *THREE)) == 0
 
 
-def test_what_help_trips_over_leaves_the_answer(mistake_in_helping: None, write: Any, capsys: Captured) -> None:
+@pytest.mark.parametrize("where", ["mistake_in_helping", "mistake_in_suggesting"])
+def test_what_help_trips_over_leaves_the_answer(where: str, request: Any, write: Any, capsys: Captured) -> None:
+    request.getfixturevalue(where)
     files = write(*CLUSTER, docs.gang("trips", docs.workers(3)), docs.gang("waits", docs.workers(3)))
     code, found = asked(capsys, "place", "-f", files)
     assert (code, [one["status"] for one in found["decisions"]]) == (3, ["Waiting", "Waiting"])
@@ -183,6 +192,14 @@ def test_what_help_trips_over_leaves_the_answer(mistake_in_helping: None, write:
     assert "what would help could not be looked for" in warning["message"] and PLANTED in warning["message"]
     code, found = asked(capsys, "explain", "serving/trips", "-f", files)
     assert (code, found["decisions"][0]["status"], len(found["decisions"][0]["warnings"])) == (3, "Waiting", 1)
+
+
+def test_who_waits_beside_one_that_cannot_be_read_is_told_what_would_help(
+    mistake_in_reading: None, write: Any, capsys: Captured
+) -> None:
+    code, found = asked(capsys, "place", "-f", write(*CLUSTER, docs.gang("trips"), docs.gang("waits", docs.workers(3))))
+    waits = found["decisions"][1]
+    assert (code, waits["status"], bool(waits["waysOut"]), waits["warnings"]) == (1, "Waiting", True, [])
 
 
 def test_its_record_can_be_made_and_decided_again(
@@ -197,6 +214,29 @@ def test_its_record_can_be_made_and_decided_again(
     monkeypatch.undo()
     assert run("replay", record) == 1
     assert 'status: "Internal" -> "Placed"' in capsys.readouterr().out
+
+
+# -- what once went wrong ----------------------------------------------------------------------------------------
+
+SLICED = {
+    "name": "w", "count": 16, "slices": [{"level": "host", "size": 8}], "template": docs.template(1),
+    "topology": {"spread": {"level": "rack", "maxPerDomain": 12}},
+}  # fmt: skip
+RANKED = [
+    {"name": "a", "count": 2, "rank": {}, "template": docs.template(1)},
+    {"name": "b", "count": 2, "rank": {"withSameRankOf": "a", "level": "host"}, "template": docs.template(1)},
+]
+
+
+def test_valid_gangs_that_once_ended_the_command_are_placed_without_assertions_too(write: Any) -> None:
+    """At most 12 in a rack of slices of 8 are 8; groups that are independent have no ranks to share."""
+    files = write(*CLUSTER, docs.gang("sliced", SLICED), docs.gang("ranked", *RANKED, policy="Basic"))
+    script = ["-O", "-c", "from phalanx.cli.main import main; main()", "place", "-f", files, "-o", "json"]
+    done = subprocess.run([sys.executable, *script], check=False, capture_output=True)
+    sliced, *ranked = json.loads(done.stdout)["decisions"]
+    assert done.returncode == 0 and sorted(sliced["podSets"]["w"].values()) == [8, 8]
+    assert len({node.rpartition("-")[0] for node in sliced["podSets"]["w"]}) == 2
+    assert [(one["unit"], one["status"]) for one in ranked] == [("a", "Placed"), ("b", "Placed")]
 
 
 # -- from Python -------------------------------------------------------------------------------------------------
