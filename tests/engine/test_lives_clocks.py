@@ -96,6 +96,19 @@ def test_empty_places_are_given_back_in_time_though_the_clock_was_set_back() -> 
     assert free(stage)[node] == 1
 
 
+@pytest.mark.parametrize("lost", [1000.1, 1000.2, 1000.6])
+def test_empty_places_are_given_back_when_their_clock_rings_whatever_the_time(lost: float) -> None:
+    """A sum of two times less one of them is not always the other, and the clock rings once."""
+    stage = Stage("b1: r1=3")
+    (node,) = stage.nodes
+    *_, last = stage.run(gang(count=3, least=2))
+    stage.now = lost
+    stage.lose(last)
+    stage.now = lost + RULES.recovery
+    stage.step()
+    assert free(stage)[node] == 1
+
+
 # -- an engine that starts in the middle -------------------------------------------------------------------------
 
 

@@ -342,12 +342,15 @@ class Reactions:
             if slot.pod is None and slot.empty_since is None and not slot.done:
                 slot.stay_empty(self._loop.now)  # found ahead
                 self._loop.wake_at(gang, self._loop.now + gang.request.rules.recovery)
-        latest = self._loop.now - gang.request.rules.recovery
         for name, listed in list(gang.slots.items()):
-            kept = [slot for slot in listed if slot.empty_since is None or slot.pod or slot.empty_since > latest]
-            self._keep(gang, name, kept)
+            self._keep(gang, name, [slot for slot in listed if not self._is_long_empty(slot, gang)])
         for name in self._too_few(gang, list(gang.every_slot())):
             self._keep(gang, name, [slot for slot in gang.slots[name] if slot.sent or slot.done])
+
+    def _is_long_empty(self, slot: Slot, gang: Gang) -> bool:
+        """Its clock rings at just this sum: a difference would be another number, and nobody would come again."""
+        recovery = gang.request.rules.recovery
+        return slot.pod is None and slot.empty_since is not None and slot.empty_since + recovery <= self._loop.now
 
     def _keep(self, gang: Gang, name: str, kept: list[Slot]) -> None:
         """Of the places of a set only these are left."""
