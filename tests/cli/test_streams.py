@@ -1,5 +1,7 @@
 """Output that cannot be written is one line and an exit code; files without a name are wrong usage."""
 
+import errno
+import io
 import os
 import stat
 import subprocess
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phalanx.cli import main
+from phalanx.cli import main, streams
 from tests.cluster import docs
 
 Captured = pytest.CaptureFixture[str]
@@ -75,6 +77,27 @@ def test_without_a_standard_error_the_answer_is_given_all_the_same(command: str,
 def test_without_a_standard_error_the_exit_code_still_tells(redirected: str) -> None:
     assert shell(redirected, "place -f /nowhere", "").returncode == 1
     assert shell(redirected, "place --wrong", "").returncode == 2
+
+
+def test_remarks_go_on_when_there_is_room_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scheduler writes its log there for months, and a disk may be full for a while."""
+
+    class Disk(io.StringIO):
+        is_full = True
+
+        def write(self, text: str, /) -> int:
+            if self.is_full:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(text)
+
+    disk = Disk()
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setattr(sys, "stderr", disk)
+    streams.prepare()
+    sys.stderr.write("lost")
+    disk.is_full = False
+    sys.stderr.write("kept")
+    assert disk.getvalue() == "kept"
 
 
 def test_records_that_cannot_be_written_are_told_with_their_file(given: str, capsys: Captured) -> None:

@@ -492,4 +492,6 @@ def _help_for(tokens: list[str]) -> str:
 
 def main() -> None:
     streams.prepare()
-    sys.exit(run())
+    code = run()
+    streams.leave()
+    sys.exit(code)

@@ -31,6 +31,12 @@ def finish() -> None:
     sys.stdout.flush()
 
 
+def leave() -> None:
+    """Before the process ends: remarks that cannot be written must not change its exit code."""
+    if isinstance(sys.stderr, _Remarks) and not sys.stderr.is_written():
+        _discard(cast(TextIO, sys.stderr))
+
+
 def give_up() -> None:
     """Nothing more is written to standard output, not even when the process ends: that would be said a second time."""
     _discard(sys.stdout)
@@ -84,9 +90,16 @@ class _Answer(_Stream):
 
 
 class _Remarks(_Stream):
+    def is_written(self) -> bool:
+        """Whether nothing is left of what was said."""
+        try:
+            self._stream.flush()
+        except OSError:
+            return False
+        return True
+
     def _tried(self, act: Callable[[], Result], instead: Result) -> Result:
         try:
             return act()
-        except OSError:
-            _discard(self._stream)
+        except OSError:  # there may be room again later: a scheduler runs for months
             return instead
