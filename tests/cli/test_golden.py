@@ -17,11 +17,15 @@ import pytest
 import yaml
 
 from phalanx.cli import clusters, main
+from tests.cli.test_agreement import agree
 
 Captured = pytest.CaptureFixture[str]
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(path.stem for path in GOLDEN.glob("*.yaml") if path.stem != "cluster")
 WRITE = "GOLDEN"
+NOT_COMPARED = {  # about no workload, or about two of one name
+    "not-yaml", "nothing", "one-key-twice", "no-kind", "node-that-is-wrong", "one-name-twice",
+}  # fmt: skip
 
 TEXT = ("place", "check", "explain {name}", "queue", "get -o wide", "tree {name}", "convert --to gang")
 JSON = ("place", "check", "explain {name}", "queue", "get")
@@ -72,6 +76,11 @@ def test_every_command_says_of_wrong_input_what_it_should(case: str, here: None,
     if os.environ.get(WRITE) == "write":
         path.write_text(found)
     assert found == path.read_text(), f"{WRITE}=write writes it again"
+
+
+@pytest.mark.parametrize("case", sorted(set(CASES) - NOT_COMPARED))
+def test_every_command_gives_one_answer_about_wrong_input(case: str, here: None, capsys: Captured) -> None:
+    agree(capsys, "-f", "cluster.yaml", "-f", f"{case}.yaml")
 
 
 def test_nothing_is_golden_without_its_input() -> None:

@@ -43,7 +43,7 @@ class Source:
 class Look:
     """``now``: the moment of these objects. ``namespace``: whose workloads are meant; None: those of all. ``events``:
     what a scheduler told of them. ``unseen``: what may not be looked at, without which nothing can be decided anew.
-    ``places``: where in files they are written."""
+    ``places``: where in files they are written. ``twice``: manifests of a name that one before them has."""
 
     objects: list[Document]
     now: float
@@ -51,6 +51,7 @@ class Look:
     events: Sequence[Document] = ()
     unseen: str = ""
     places: Places = field(default_factory=Places)
+    twice: Sequence[Document] = ()
 
     def shows(self, namespace: str) -> bool:
         """Whether workloads of a namespace are meant."""
@@ -69,8 +70,22 @@ def look(source: Source) -> Look:
     places = Places(docs)
     found = opened(docs, places)
     events = [one for one in found if _is_event(one)]
-    objects = [one for one in found if not _is_event(one)]
-    return Look(objects, max(moments, default=time.time()), shown, events, places=places)
+    objects, twice = _told_apart([one for one in found if not _is_event(one)])
+    return Look(objects, max(moments, default=time.time()), shown, events, places=places, twice=twice)
+
+
+def _told_apart(objects: Sequence[Document]) -> tuple[list[Document], list[Document]]:
+    """The objects, and those manifests whose name one before them has: the first counts, as for ``place``."""
+    kept: list[Document] = []
+    twice: list[Document] = []
+    seen: set[tuple[str, ...]] = set()
+    for one in objects:
+        key = order(one)
+        is_manifest = one.get("kind") in documents.WORKLOAD_KINDS and not (one.get("metadata") or {}).get("uid")
+        again = is_manifest and one.get("kind") != "Pod" and key in seen
+        (twice if again else kept).append(one)
+        seen |= {key} if is_manifest else set()
+    return kept, twice
 
 
 def _is_event(doc: Document) -> bool:

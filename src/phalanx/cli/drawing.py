@@ -124,7 +124,8 @@ def _living(look: Look, seen: Glance, name: str) -> list[tuple[Gang, Decision]]:
 
 def _given(look: Look, cluster: Cluster, name: str) -> Decisions:
     """What ``place`` says of manifests of that name. Objects of a cluster are not planned anew."""
-    made = cluster.place([doc for doc in look.objects if not (doc.get("metadata") or {}).get("uid")])
+    given = [*look.objects, *look.twice]
+    made = cluster.place([doc for doc in given if not (doc.get("metadata") or {}).get("uid")])
     chosen = (one for one in made if name == one.id or naming.is_meant(one.kind, one.namespace, one.name, name, look))
     return look.places.decisions(Decisions(chosen))
 

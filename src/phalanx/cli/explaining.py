@@ -80,7 +80,15 @@ def glanced(look: Look, source: Source) -> Glance:
     seen = look.places.glance(found)
     for problem in seen.told.problems if not look.unseen else ():
         screen.say_warning(str(problem))
+    for note in _of_nodes(look):
+        screen.say_error(str(note))
     return seen
+
+
+def _of_nodes(look: Look) -> tuple[cluster.Note, ...]:
+    """What is wrong with Nodes out of files; a server has none that are wrong, so whoever follows it does not ask."""
+    nodes = [one for one in look.objects if one.get("kind") == "Node"] if look.places.are_known else []
+    return look.places.notes(cluster.Cluster.from_manifests(nodes).problems) if nodes else ()
 
 
 def _exit_code(found: Iterable[Told]) -> Exit:

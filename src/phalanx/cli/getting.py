@@ -27,7 +27,7 @@ def run(source: Source, output: str) -> int:
         return reduced.get(look, seen, output)
     stands = Standings(seen, look)
     standing = [stands.of(seen.view(gang)) for gang in seen.gangs(look.namespace)]
-    wrong = [one for one in refused.found(look, seen) if look.shows(one.invalid.namespace)]
+    wrong = [one for one in refused.every(look, seen) if look.shows(one.invalid.namespace)]
     if output in ("json", "yaml"):
         written.show(_document(standing, wrong), output)
     elif output == "name":

@@ -53,6 +53,11 @@ class Places:
         self._docs = docs
         self._origins: Sequence[Origin] = docs.origins if isinstance(docs, Documents) else ()
 
+    @property
+    def are_known(self) -> bool:
+        """Whether there are files."""
+        return bool(self._origins)
+
     def problem(self, one: Problem, title: str = "") -> Problem:
         """The same with its place. ``title``: whom it is told of, unless it says so itself."""
         found = None if one.place is not None else self._found(one.path, one.value, one.about, title)

@@ -95,7 +95,7 @@ def invalid(look: Look, stands: Standings) -> list[Wrong]:
     seen = stands.seen
     gangs = [stands.of(seen.view(gang)) for gang in seen.gangs() if gang.state is State.INVALID]
     found = [Wrong(one.view.id, one.view.queue, one.view.since, getting.as_dict(one)) for one in gangs]
-    found += [Wrong(one.id, one.queue, one.since, getting.wrong_dict(one)) for one in refused.found(look, seen)]
+    found += [Wrong(one.id, one.queue, one.since, getting.wrong_dict(one)) for one in refused.every(look, seen)]
     return sorted(found, key=lambda one: (one.queue, one.since, one.id))
 
 

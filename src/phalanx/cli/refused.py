@@ -15,6 +15,7 @@ from phalanx.kube.glance import Glance
 from phalanx.model.decision import Internal, Invalid
 from phalanx.model.mistakes import Mishap
 from phalanx.model.objects import ObjectKey
+from phalanx.model.problems import Problem
 from phalanx.model.queues import DEFAULT
 
 
@@ -44,6 +45,12 @@ class Refused:
         return status.listed(self.invalid.problems)
 
 
+def every(look: Look, seen: Glance) -> list[Refused]:
+    """All that are wrong, with those whose name one before them has, where that is one of ours."""
+    ours = {subject.key for subject in seen.told.subjects.values()} | {subject.key for subject, _ in seen.told.refused}
+    return [*found(look, seen), *(one for one in twice(look) if one.key in ours)]
+
+
 def found(look: Look, seen: Glance) -> list[Refused]:
     """All that are wrong, whichever namespace they are of."""
     if not seen.told.refused:
@@ -55,6 +62,18 @@ def found(look: Look, seen: Glance) -> list[Refused]:
         for subject, invalid in seen.told.refused
         if subject.key in docs
     ]
+
+
+def twice(look: Look) -> list[Refused]:
+    """Manifests of a name that one before them has."""
+    return [_given_twice(doc, look) for doc in documents.sort(look.twice)[0]]
+
+
+def _given_twice(doc: Document, look: Look) -> Refused:
+    message = documents.given_twice(doc.kind, doc.called(None))
+    problem = look.places.problem(Problem("metadata.name", doc.name, (), message), f"{doc.kind} {doc.called(None)}")
+    invalid = Invalid(doc.kind, doc.namespace, doc.name, (problem,))
+    return _of(Subject.of(doc.key, doc), invalid, doc, None)
 
 
 def _by_key(look: Look) -> dict[ObjectKey, Document]:

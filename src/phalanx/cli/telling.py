@@ -46,13 +46,15 @@ def told(look: Look, seen: Glance, name: str) -> list[Told]:
     object has to do with gangs that is none itself."""
     stands = Standings(seen, look)
     found = [_of_gang(stands, gang) for gang in naming.named(seen, name, look.namespace)]
-    found += [
-        _of_refused(stands, one)
-        for one in refused.found(look, seen)
-        if naming.is_meant(one.invalid.kind, one.invalid.namespace, one.invalid.name, name, look)
-    ]
+    found += [_of_refused(stands, one) for one in refused.found(look, seen) if _is_meant(one, name, look)]
     found = found or _of_manifests(look, name) or _of_kin(look, stands, name)
+    queue = found[0].queue if found else None
+    found += [Told(one.invalid, queue=queue) for one in refused.twice(look) if _is_meant(one, name, look)]
     return [replace(one, decision=look.places.decided(one.decision)) for one in found]
+
+
+def _is_meant(one: Refused, name: str, look: Look) -> bool:
+    return naming.is_meant(one.invalid.kind, one.invalid.namespace, one.invalid.name, name, look)
 
 
 def _of_manifests(look: Look, name: str) -> list[Told]:

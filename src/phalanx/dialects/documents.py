@@ -131,6 +131,11 @@ _WAY_OUT = "; a Gang whose name its pods carry as label phalanx.dev/gang is all 
 _DAEMONS = "DaemonSet is not placed: every node runs its pods, which count where they are among the documents"
 
 
+def given_twice(kind: str, called: str) -> str:
+    """What is said of the second of two objects that have one name."""
+    return f"{kind} {called} is given already; a name is used once"
+
+
 # -- opening lists -----------------------------------------------------------------------------------------------
 
 

@@ -364,7 +364,7 @@ def _decidable(
     qualifier = _qualifier(doc, taken)
     identity = doc.called(qualifier)
     if identity in taken:
-        at.at("metadata", "name").wrong(f"{doc.kind} {identity} is given already; a name is used once")
+        at.at("metadata", "name").wrong(documents.given_twice(doc.kind, identity))
     elif not at.notes.problems and requests:
         taken[identity] = _kind(doc)
     if running[identity] and requests:
