@@ -190,11 +190,13 @@ class Stage:
                 self._let_go(pod)
 
     def _let_go(self, pod: Object) -> None:
+        """This pod, and never one that has its name by now: what was seen of it may be late."""
         doc = {"apiVersion": "v1", "kind": "Pod", "metadata": pod["metadata"]}
+        that = {"uid": pod["metadata"]["uid"]}
         if pod["spec"].get("nodeName") and self.chance.random() < 0.5:
             phase = self.chance.choice(("Succeeded", "Failed"))
-            self.clerk.patch(doc, {"status": {"phase": phase}}, part="status")
-        self.clerk.patch(doc, {"metadata": {"$deleteFromPrimitiveList/finalizers": [SLOWLY]}}, STRATEGIC)
+            self.clerk.patch(doc, {"metadata": that, "status": {"phase": phase}}, part="status")
+        self.clerk.patch(doc, {"metadata": {**that, "$deleteFromPrimitiveList/finalizers": [SLOWLY]}}, STRATEGIC)
 
     def story(self) -> str:
         return f"{[f'{one.name}: {one.times} to come, {one.life}' for one in self.mine]}\n{self.site.story()}"
