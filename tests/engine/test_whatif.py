@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phalanx.engine import decide as decide_module
-from phalanx.engine import tries, whatif
+from phalanx.engine import newnodes, tries, whatif
 from phalanx.engine.board import Board
 from phalanx.engine.decide import decide
 from phalanx.model import sketch
@@ -127,6 +127,18 @@ def test_ways_out_of_many_groups_cost_a_share_of_what_a_decision_may(
     allowed = max(Policy().budget // tries.SHARE, tries.TIMES * waiting.work)
     assert sum(work) <= allowed + max(work)
     assert len(work) < 100
+
+
+def test_groups_that_must_share_what_is_added_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four groups of eight whole nodes find no rack of two: they are in one, with 30 nodes more, or nowhere."""
+    asked: list[int] = []
+    monkeypatch.setattr(newnodes, "_would_do", lambda *given: asked.append(given[-1]))
+    on = board("b1: " + " ".join(f"r{i}=8,8" for i in range(40)))
+    whole = gang(group("all", *(group(f"g{i}", pods(f"g{i}", 8, gpu=8), required=RACK) for i in range(4))))
+    waiting = decide(on, whole)
+    assert isinstance(waiting, Waiting)
+    whatif.ways_out(on, waiting)
+    assert min(asked) == 30
 
 
 def workers_of(number: int, level: int | None) -> Group:

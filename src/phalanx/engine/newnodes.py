@@ -5,7 +5,7 @@ kind holds. Kinds come in this order, and none is tried that cannot do with fewe
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from phalanx.engine.board import Board
 from phalanx.engine.tries import PER_NODE, Tries
 from phalanx.model.nodes import Node, RunningPod
-from phalanx.model.request import PodSet, Request
+from phalanx.model.request import Group, PodSet, Request
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import HOSTNAME
 from phalanx.place import evidence, fit
@@ -68,7 +68,7 @@ def _models(board: Board, request: Request, sets: Sequence[PodSet], near: tuple[
     if not sets or not tree.size or any(one.accommodate(amounts, "resources") is not None for one in (draft, empty)):
         return []
     rooms = [_room(empty, one).levels[tree.host] for one in sets]
-    bounds = [_in_all(draft, empty, request)]
+    bounds = [*_by_sums(draft, empty, request)]
     bounds += [_of_set(draft, request, *one) for one in zip(sets, rooms, strict=True)]
     least, held = np.maximum(1, np.max(bounds, axis=0)), np.max(rooms, axis=0)
     firsts: dict[object, int] = {}
@@ -101,15 +101,35 @@ def _of_set(draft: Draft, request: Request, pods: PodSet, room: Ints) -> Ints:
     return np.where(room > 0, -(-short // np.maximum(room, 1)), NEVER)
 
 
-def _in_all(draft: Draft, empty: Draft, request: Request) -> Ints:
-    """For each node how many copies of it the sums ask for: what all pods want of a resource, less what is free in the
-    domain that must hold them all."""
-    level, tree = request.root.required or 0, draft.tree
-    found = np.zeros(tree.size, dtype=np.int64)
+def _by_sums(draft: Draft, empty: Draft, request: Request) -> Iterator[Ints]:
+    """For each node how many copies of it the sums ask for. All pods are in the domain that must hold them all; those
+    of sets for which no domain of their level counts room can only be in the one where the copies are."""
     if any(group.min_members is not None for group in request.root.groups()):
-        return found  # who is left out is not known
+        return  # who is left out is not known
+    held: dict[int, list[PodSet]] = {request.root.required or 0: list(request.root.pod_sets())}
+    for group, level in _levels(request.root, 0):
+        for pods in (one for one in group.members if isinstance(one, PodSet)):
+            if _room(draft, pods).levels[level].max(initial=0) < pods.min_count:
+                held.setdefault(level, []).append(pods)
+    for level, sets in held.items():
+        yield _in_one(draft, empty, list({pods.name: pods for pods in sets}.values()), level)
+
+
+def _levels(group: Group, outer: int) -> Iterator[tuple[Group, int]]:
+    """Every group with the narrowest level that is required of it or around it."""
+    level = max(outer, group.required or 0)
+    yield group, level
+    for member in group.members:
+        if isinstance(member, Group):
+            yield from _levels(member, level)
+
+
+def _in_one(draft: Draft, empty: Draft, sets: Sequence[PodSet], level: int) -> Ints:
+    """For each node how many copies of it the domain around it lacks to hold all of these sets."""
+    tree = draft.tree
+    found = np.zeros(tree.size, dtype=np.int64)
     asked: Counter[str] = Counter()
-    for pods in request.root.pod_sets():
+    for pods in sets:
         asked.update({name: amount * pods.min_count for name, amount in pods.shape.requests})
     for name, amount in asked.items():
         row = draft.row[name]
