@@ -1,9 +1,10 @@
 """Every command about every kind of wrong input: what it prints, as text and as JSON, and its exit code.
 
 ``golden/NAME.yaml`` is the input, beside the nodes of ``golden/cluster.yaml``; its first line says what is explained.
-``golden/NAME.txt`` is what all commands say. After a change that is meant to change them ``GOLDEN=write`` before pytest
-writes them again; read the difference before keeping it. Of JSON they keep what says something, in few lines: entries
-that are null, false or empty are left out, and it is written as YAML.
+``golden/NAME.txt`` is what all commands say; ``golden/command-line.txt``, what they say of wrong command lines. After a
+change that is meant to change them ``GOLDEN=write`` before pytest writes them again; read the difference before keeping
+it. Of JSON they keep what says something, in few lines: entries that are null, false or empty are left out, and it is
+written as YAML.
 """
 
 import json
@@ -23,6 +24,15 @@ Captured = pytest.CaptureFixture[str]
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(path.stem for path in GOLDEN.glob("*.yaml") if path.stem != "cluster")
 WRITE = "GOLDEN"
+COMMANDS = ("place", "check", "convert --to gang", "explain train", "queue", "get", "tree")
+WRONG = ("-f ''", "-f gone.yaml", "-f cluster.yaml -o jsn", "-f cluster.yaml --frobnicate", "-f /dev/null")
+OWN = {  # what only this command can be told wrong
+    "explain train": ("-f cluster.yaml", "again -f cluster.yaml"),
+    "convert --to gang": ("-f cluster.yaml",),
+    "get": ("pods -f cluster.yaml",),
+    "tree": ("--level aisle -f cluster.yaml", "--free gpu -f cluster.yaml", "--topology t -f cluster.yaml"),
+    "place": ("-f cluster.yaml",),
+}
 NOT_COMPARED = {  # about no workload, or about two of one name
     "not-yaml", "nothing", "one-key-twice", "no-kind", "node-that-is-wrong", "one-name-twice",
 }  # fmt: skip
@@ -47,12 +57,17 @@ def told(case: str, capsys: Captured) -> str:
 
 
 def said(command: str, case: str, capsys: Captured) -> Iterator[str]:
-    """One command: how it ended, what it said on standard error, what it printed."""
-    code = main.run([*command.split(), "-f", "cluster.yaml", "-f", f"{case}.yaml"])
+    """One command about the files of a case."""
+    yield from answered([*command.split(), "-f", "cluster.yaml", "-f", f"{case}.yaml"], capsys, command)
+
+
+def answered(tokens: list[str], capsys: Captured, title: str = "") -> Iterator[str]:
+    """How a command ended, what it said on standard error, what it printed. '' stands for an empty argument."""
+    code = main.run(["" if one == "''" else one for one in tokens])
     out, err = capsys.readouterr()
-    yield f"==== phalanx {command}: exit code {int(code)}"
+    yield f"==== phalanx {title or ' '.join(tokens)}: exit code {int(code)}"
     yield from err.splitlines()
-    if command.endswith("-o json") and out:
+    if title.endswith("-o json") and out:
         shown = yaml.safe_dump(kept(json.loads(out)), sort_keys=False, default_flow_style=None, width=120)
         yield from shown.splitlines()
     else:
@@ -70,12 +85,22 @@ def kept(value: Any) -> Any:
     return {key: one for key, one in found.items() if one not in (None, [], {}, "") and one is not False}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_command_says_of_wrong_input_what_it_should(case: str, here: None, capsys: Captured) -> None:
-    found, path = told(case, capsys), GOLDEN / f"{case}.txt"
+def compared(found: str, name: str) -> None:
+    path = GOLDEN / f"{name}.txt"
     if os.environ.get(WRITE) == "write":
         path.write_text(found)
     assert found == path.read_text(), f"{WRITE}=write writes it again"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_command_says_of_wrong_input_what_it_should(case: str, here: None, capsys: Captured) -> None:
+    compared(told(case, capsys), case)
+
+
+def test_every_command_says_of_a_wrong_command_line_what_it_should(here: None, capsys: Captured) -> None:
+    lines = [f"{command} {wrong}" for command in COMMANDS for wrong in (*WRONG, *OWN.get(command, ()))]
+    told = "\n".join(line for one in lines for line in answered(one.split(" "), capsys))
+    compared(told, "command-line")
 
 
 @pytest.mark.parametrize("case", sorted(set(CASES) - NOT_COMPARED))
@@ -84,4 +109,4 @@ def test_every_command_gives_one_answer_about_wrong_input(case: str, here: None,
 
 
 def test_nothing_is_golden_without_its_input() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(CASES)
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == {*CASES, "command-line"}

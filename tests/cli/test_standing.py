@@ -179,7 +179,7 @@ def test_of_a_job_whose_pods_say_nothing_it_is_read_from_the_last_event_about_it
     line = 'waiting: group "train" needs 2 pods; 1 of them exists yet.'
     everything = of_job()
     owner = next(one for one in everything if one["kind"] == "Job")
-    before = event(owner, "Placed", "binding: places were found for all of it; 0 of 2 pods bound, 0 ready.", MADE)
+    before = event(owner, "Placed", "binding: places were found; 0 of 2 pods bound, 0 ready.", MADE)
     foreign = {**event(owner, "Placed", "running: so.", "2026-11-16T08:30:00Z"), "reportingController": "another"}
     after = event(owner, "PodsMissing", line, SINCE)
     assert run("explain", "job/train", "-f", write(snapshot(*everything, foreign, after, before))) == 3
@@ -190,7 +190,7 @@ def test_of_a_job_whose_pods_say_nothing_it_is_read_from_the_last_event_about_it
 def test_of_a_job_that_was_placed_a_moment_ago_nothing_differs(write: Write, capsys: Captured) -> None:
     everything = of_job()
     owner = next(one for one in everything if one["kind"] == "Job")
-    placed = event(owner, "Placed", "binding: places were found for all of it; 0 of 2 pods bound, 0 ready.")
+    placed = event(owner, "Placed", "binding: places were found; 0 of 2 pods bound, 0 ready.")
     assert run("explain", "job/train", "-f", write(snapshot(*everything, placed))) == 0
 
 

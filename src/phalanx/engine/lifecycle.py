@@ -22,7 +22,7 @@ class State(StrEnum):
 
 
 class Cause(StrEnum):
-    PLACED = "places were found for all of it"
+    PLACED = "places were found"
     PLACED_AHEAD = "places were found before its pods exist"
     PODS_CAME = "its pods are there"
     BOUND = "its minimum is bound"
