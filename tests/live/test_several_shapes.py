@@ -220,3 +220,19 @@ def test_a_late_pod_of_a_shape_that_is_new_to_a_running_gang_needs_no_others_of_
     stage.after(1, linked(kind, "other", 5))
     assert all(stage.where("other"))
     assert stage.at_rest() == []
+
+
+@pytest.mark.parametrize("first", [3, 5], ids=["the smaller", "the larger"])
+def test_late_pods_of_several_shapes_that_a_gang_can_do_without_say_what_they_wait_for(first: int) -> None:
+    """Also where each of its shapes may have none."""
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "default", "uid": "g"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}},
+    }  # fmt: skip
+    pods = [linked("podgroup", f"p{i}", gpus) for i, gpus in enumerate((first, 3, 5, 5, 3))]
+    running = objects.on(pods[0], "n0")
+    stage = LiveStage(*objects.cluster(racks=1, nodes=1, gpus=5), group, running, *pods[1:])
+    told = stage.gang("default/g") or {}
+    assert (told["state"], told["bound"]) == ("Running", 1)
+    assert "4 more pods wait" in told["message"] and "gpu short" in told["message"]

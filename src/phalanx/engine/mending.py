@@ -294,6 +294,11 @@ class Mending:
                 self._move_unit(gang, lost)
             return None
         found = repair.given(gang.request, lost, survivors, decision.placement)
+        if not found and len(lost) > 1:
+            name, listed = next(iter(lost.items()))
+            return self._replace(
+                gang, {name: listed}
+            )  # of none of them there must be some: why not, one set alone says
         if len(found) < sum(len(listed) for listed in lost.values()):
             self._book.needy[gang.id] = None
         for slot, node in found:
