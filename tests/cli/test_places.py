@@ -2,17 +2,21 @@
 
 import io
 import json
+import random
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from phalanx.cli import main, marks
 from phalanx.cli.files import load
 from phalanx.cli.places import Places
 from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Place, Problem
+from tests.dialects.test_any_document import GOOD, places, spoiled
 
 Captured = pytest.CaptureFixture[str]
 
@@ -194,3 +198,26 @@ def test_no_path_is_of_a_document_that_nobody_wrote(here: Path, capsys: Captured
     found = said(capsys, "place", "-f", "mpi.yaml")
     place = "mpi.yaml, document 1, line 6: metadata.annotations['phalanx.dev/topology-required']: "
     assert f"{place}with policy Basic" in found and "as a Gang" not in found
+
+
+# -- manifests with one thing spoiled ----------------------------------------------------------------------------
+
+KEYS = re.compile(r"(?<=\[')[^']+|[A-Za-z][A-Za-z0-9_-]*")
+VALUES: tuple[Any, ...] = (None, True, -3, 2**40, "x", "", [], {}, {"a": 1}, ["b"], 0.5, "1Gi")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_is_spoiled_is_told_with_its_place(seed: int, here: Path, capsys: Captured) -> None:
+    chance = random.Random(seed)
+    doc = chance.choice(GOOD)
+    wrong = spoiled(doc, chance.choice(places(doc)[1:]), chance.choice(VALUES))
+    text = yaml.safe_dump_all([chance.choice(GOOD), wrong])
+    (here / "all.yaml").write_text(text)
+    main.run(("check", "-f", "all.yaml", "-o", "json"))
+    found = json.loads(capsys.readouterr().out)
+    for one in (*found["problems"], *found["ignored"]):
+        assert (one["file"], one["document"] in (1, 2)) == ("all.yaml", True)
+        line = text.splitlines()[one["line"] - 1]
+        keys = KEYS.findall(one["path"])
+        is_written = keys and f"{keys[-1]}:" in text and not re.search(r"\[[0-9]+\]$", one["path"])
+        assert not is_written or f"{keys[-1]}:" in line or one["value"] is None, "the line is that of the field"
