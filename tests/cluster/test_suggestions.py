@@ -102,3 +102,19 @@ def test_the_documents_are_as_they_were() -> None:
     docs = asking.gang(around(True))
     edits(docs)
     assert docs == asking.gang(around(True))
+
+
+@pytest.mark.parametrize(
+    ("docs", "field"),
+    [
+        (asking.gang(around(True)), "spec.topology.required"),
+        (asking.gang(around(False)), None),
+        (asking.podgroup_of_kai(around(True)), f"spec.{KAI_LEVEL}"),
+        (asking.job_of_ours(around(True)), "metadata.annotations['phalanx.dev/topology-required']"),
+        (asking.podgroup(around(True)), None),
+    ],
+)
+def test_a_request_knows_where_the_level_around_it_is_written(docs: list[Doc], field: str | None) -> None:
+    """On a cluster, where no manifests are read again, suggestions name it."""
+    (decision,) = Cluster.from_manifests(racks()).place(docs)
+    assert decision.request is not None and decision.request.around == field

@@ -178,6 +178,19 @@ def test_the_level_of_the_whole_gang_is_weakened_where_it_holds_its_parts() -> N
     assert "all.topology.required: zone" in found
 
 
+@pytest.mark.parametrize(
+    ("field", "found"),
+    [
+        ("spec.topology.required", ["spec.topology.required: block", "spec.topology: {preferred: rack}"]),
+        ("metadata.annotations['x/required']",
+         ["metadata.annotations['x/required']: block", "metadata.annotations['x/required']: null"]),
+    ],
+)  # fmt: skip
+def test_a_level_around_a_single_group_is_named_by_the_field_it_stands_in(field: str, found: list[str]) -> None:
+    request = gang(workers(5, RACK), around=field)
+    assert ways(board("b1: r1=3 r2=3 | b2: r1=2"), request)[:2] == found
+
+
 # ---- every way out that is offered, applied by other means, works ------------------------------------------------
 
 

@@ -57,14 +57,27 @@ def _weaker(tries: Tries, board: Board, request: Request, reason: Reason) -> Ite
         for level in range(group.required - 1, outer, -1):
             if tries.places(board, with_levels(request, name, level, group.preferred)):
                 wider = levels.level_name(level)
-                yield WayOut(f"{name}.topology.required: {wider}", kind=Remedy.LEVEL, subject=name, value=wider)
+                change = f"{_field(request, group)}: {wider}"
+                yield WayOut(change, kind=Remedy.LEVEL, subject=name, value=wider)
                 break
         wish = group.preferred or group.required
         if tries.places(board, with_levels(request, name, None, wish)):
             wished = levels.level_name(wish)
-            change = f"{name}.topology: {{preferred: {wished}}}"
+            change = _preferring(_field(request, group), wished)
             yield WayOut(change, kind=Remedy.PREFERENCE, subject=name, value=wished)
             return
+
+
+def _field(request: Request, group: Group) -> str:
+    """Where the level of a group stands: of the root the user's own field, which may be that of what is around it."""
+    own = request.around if group is request.root else None
+    return own or f"{base(group.name)}.topology.required"
+
+
+def _preferring(field: str, level: str) -> str:
+    """``workers.topology: {preferred: rack}``; of a field that nobody knows the other one to, that it goes."""
+    holder = field.removesuffix(".required")
+    return f"{holder}: {{preferred: {level}}}" if holder != field else f"{field}: null"
 
 
 def _holders(root: Group, reason: Reason) -> Iterator[tuple[Group, int]]:

@@ -1,7 +1,7 @@
 """A Request: one all-or-nothing unit, already valid, as a tree of groups and pod sets."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from phalanx.model.nodes import PodShape
 from phalanx.model.rules import Rules
@@ -117,6 +117,8 @@ class Request:
     missing: tuple[Missing, ...] = ()  # pods that must exist first, where nothing but the pods tells their shape
     rules: Rules = Rules()  # how it wants to be treated over time
 
+    # the field in which the level around all of it is written, where that is known; it changes nothing
+    around: str | None = field(default=None, compare=False, repr=False)
     exclusive: str | None = None  # the annotation by which its controller keeps others out of its parts' domains
     qualifier: str | None = None  # tells it from a workload of another kind with the same namespace and name
 

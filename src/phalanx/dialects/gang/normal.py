@@ -50,6 +50,7 @@ def requests(outline: Outline, notes: Notes, around: Surroundings) -> tuple[Requ
         priority=priority(spec.at("priorityClassName"), around) if outline.priority is None else outline.priority,
         suspended=spec.at("suspend").flag(False),
         rules=_rules(spec, around.rules),
+        around=_written(spec.at("topology", "required"), spec),
     )
     flavor = flavored.of(blank.queue, spec.at("queue"), around)
     if around_all != Near() or any(one.near != Near() for one in forest.groups.values()):
@@ -59,6 +60,11 @@ def requests(outline: Outline, notes: Notes, around: Surroundings) -> tuple[Requ
         roots = [(unit, flavored.inside(root, flavor)) for unit, root in roots]
     whole = (replace(blank, root=_completed(root), unit=unit) for unit, root in roots)
     return tuple(_with_told(one, outline) for one in whole)
+
+
+def _written(at: Field, spec: Field) -> str | None:
+    """Where somebody wrote the level around all groups; None where nobody did, or a reader made it up."""
+    return at.path if at.present and at.document is not spec.document else None
 
 
 def _check_carried(spec: Field) -> None:
