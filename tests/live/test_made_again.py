@@ -384,3 +384,23 @@ def test_pods_of_a_group_without_an_object_that_come_while_all_before_them_leave
     stage.after(1, gone=old[1:])
     assert stage.where("q0", "q1", "q2", "q3") == ["n0"] * 4
     assert "Evict" not in stage.kinds()
+
+
+def test_pods_that_were_bound_for_a_smaller_group_of_that_name_are_half_of_a_larger_one() -> None:
+    """They came before the group that they were made for, and noted the minimum of the one before."""
+
+    def group(least: int, uid: str) -> Doc:
+        found = made(GROUPS["podgroup"][0], 0 if uid == "first" else 30, uid)
+        return {**found, "spec": {**found["spec"], "schedulingPolicy": {"gang": {"minCount": least}}}}
+
+    stage = LiveStage(*objects.cluster(racks=1, nodes=2), group(1, "first"))
+    first, *more = (made(linked("podgroup", f"p{i}", 8), 1 if i == 0 else 31, f"pod-{i}") for i in range(4))
+    stage.after(1, first)
+    stage.after(1, more[0])
+    bound = stage.told["", "Pod", "default", "p1"]
+    bound["metadata"]["annotations"] = {"phalanx.dev/least": "1"}
+    stage.after(1, bound)
+    stage.after(1, gone=[first])
+    stage.after(1, group(3, "second"), *more[1:])
+    told = stage.gang("default/g") or {}
+    assert told["state"] == "Degraded"

@@ -75,6 +75,7 @@ class Book:
         self._pods: dict[PodKey, Pod] = {}
         self._unclaimed: dict[str, set[PodKey]] = {}  # pods by a gang that was not seen yet
         self.predecessors = Predecessors()
+        self._let_go_for_others: set[str] = set()  # pods whose note of a minimum is that of another gang
         self._former: dict[str, tuple[str, float]] = {}  # uid and age of a gang that is gone, and left pods behind
         self._lived: dict[str, tuple[str, str]] = {}  # uid of a pod -> the gang it was in last, and its uid
         self._bygone: set[str] = set()  # uids of pods that ended in a gang before the one that has its name now
@@ -257,9 +258,13 @@ class Book:
                 self._leave_alone(pod, home, gang.asked.get(pod.key))
 
     def _join(self, pod: Pod, gang: Gang) -> None:
-        self._joined[pod.key.uid] = gang.id, pod.pod_set
-        self._lived[pod.key.uid] = gang.id, gang.uid
-        gang.take_in(pod)
+        uid = pod.key.uid
+        self._joined[uid] = gang.id, pod.pod_set
+        name, before = self._lived.get(uid, (gang.id, gang.uid))
+        if name == gang.id and before != gang.uid:
+            self._let_go_for_others.add(uid)
+        self._lived[uid] = gang.id, gang.uid
+        gang.take_in(replace(pod, least=None) if uid in self._let_go_for_others else pod)
 
     def _was_in_another(self, pod: Pod, gang: Gang) -> bool:
         """Whether a pod was in a gang of this name that is no more, and was not made for this one."""
@@ -291,9 +296,13 @@ class Book:
         self._disclaim(pod.gang or "", pod.key)
         self._drop_loose(pod)
         del self._pods[pod.key]
-        for of_pod in (self._joined, self._said, self._lived):
-            of_pod.pop(pod.key.uid, None)
+        self._forget_pod(pod.key.uid)
         self._bygone.add(pod.key.uid)
+
+    def _forget_pod(self, uid: str) -> None:
+        for of_pod in (self._joined, self._said, self._lived):
+            of_pod.pop(uid, None)
+        self._let_go_for_others.discard(uid)
 
     def adopt(self, key: PodKey) -> None:
         """A pod that was left alone stays: it is a member of what it names. One that is leaving is not."""
@@ -397,8 +406,7 @@ class Book:
         pod = self._pods.pop(event.key, None)
         if pod is None:
             return
-        for of_pod in (self._joined, self._said, self._lived):
-            of_pod.pop(event.key.uid, None)
+        self._forget_pod(event.key.uid)
         self.freed = self.freed or self._takes_room(pod)
         gang = self._gang_of(pod)
         if gang is not None and pod.phase == "Succeeded":
