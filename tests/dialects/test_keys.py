@@ -102,3 +102,27 @@ def test_a_misspelt_key_of_ours_is_a_problem_that_asks() -> None:
     assert problem.message == (
         "there is no key 'phalanx.dev/topology-requird'; did you mean phalanx.dev/topology-required?"
     )
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "right"),
+    [
+        ("annotations", "kueue.x-k8s.io/queue-name", "labels"), ("annotations", "kai.scheduler/queue", "labels"),
+        ("labels", "kai.scheduler/topology-required-placement", "annotations"),
+        ("labels", "kueue.x-k8s.io/podset-required-topology", "annotations"),
+        ("labels", "leaderworkerset.sigs.k8s.io/exclusive-topology", "annotations"),
+    ],
+)  # fmt: skip
+def test_a_label_that_is_an_annotation_is_said_to_be_one_and_the_other_way_round(
+    part: str, key: str, right: str
+) -> None:
+    doc = job({}, {})
+    doc["metadata"] = {"name": "train", part: {key: "a"}}
+    (note,) = reading.read([doc]).notes["default/train"]
+    assert note.path == f"metadata.{part}['{key}']"
+    assert note.message == f"is not read as one of the {part}; it belongs in metadata.{right}"
+
+
+def test_what_stands_in_both_is_read_from_the_right_one() -> None:
+    key = "kueue.x-k8s.io/queue-name"
+    assert not reading.read([job({key: "a"}, {key: "a"})]).notes.get("default/train")

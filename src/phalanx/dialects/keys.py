@@ -44,18 +44,39 @@ _OF_OTHERS = {  # known there, and no slip of the finger
     ),
     "ray.io": ("group", "cluster", "node-type", "is-ray-node", "identifier", "cluster-name"),
 }  # fmt: skip
+_OURS = "phalanx.dev"  # each reader says itself what is a label and what is not
+_LABELS = frozenset({  # all others are annotations
+    "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/podset", "kai.scheduler/queue",
+    "kai.scheduler/subgroup-name", "kai.scheduler/node-pool", "kai.scheduler/preemptibility",
+    "ray.io/priority-class-name",
+})  # fmt: skip
+_EITHER = frozenset({  # told of wherever they stand, or not ours to tell of
+    "kueue.x-k8s.io/priority-class", "kueue.x-k8s.io/elastic-job", "kai.scheduler/preemption-delay",
+    "kai.scheduler/staleness-grace-period",
+})  # fmt: skip
 _NAME, _PREFIX = 0.86, 0.8  # how much alike two names, or two prefixes, are that one of them was meant for the other
 _SHARED = frozenset({"io", "dev", "com", "org", "net", "k8s", "x-k8s", "sigs", "alpha", "scheduler"})
 
 
 def note_typos(metadata: Field, told: tuple[str, ...] = ()) -> None:
-    """A warning for each label and annotation whose key is much like one that is read, and is not. ``told``: what keys
-    begin with of which everything is said elsewhere."""
-    for at in (metadata.at("labels"), metadata.at("annotations")):
+    """A warning for each label and annotation whose key is much like one that is read, and is not, and for each label
+    that would be read as an annotation, or the other way round. ``told``: what keys begin with of which everything is
+    said elsewhere."""
+    for part, other in (("labels", "annotations"), ("annotations", "labels")):
+        at = metadata.at(part)
         for key, value in at.entries() if isinstance(at.value, dict) else ():
             close = None if key.startswith(told) else meant(key)
             if close is not None:
                 value.warn(f"is not read; did you mean {close}?", (close,))
+            elif _belongs_to(other, key) and not metadata.at(other, key).present:
+                value.warn(f"is not read as one of the {part}; it belongs in {metadata.at(other).path}")
+
+
+def _belongs_to(part: str, key: str) -> bool:
+    """Whether this is read, and in that part of the metadata alone."""
+    prefix, _, name = key.rpartition("/")
+    is_read = prefix != _OURS and name in READ.get(prefix, ()) and key not in _EITHER
+    return is_read and (key in _LABELS) == (part == "labels")
 
 
 @lru_cache(maxsize=8192)  # pods by the thousand have the same few
