@@ -126,3 +126,11 @@ def test_a_label_that_is_an_annotation_is_said_to_be_one_and_the_other_way_round
 def test_what_stands_in_both_is_read_from_the_right_one() -> None:
     key = "kueue.x-k8s.io/queue-name"
     assert not reading.read([job({key: "a"}, {key: "a"})]).notes.get("default/train")
+
+
+def test_the_mark_of_a_topology_is_looked_at_too() -> None:
+    metadata = {"name": "t", "annotations": {"phalanx.dev/default-topolgy": "true"}}
+    levels = {"levels": [{"nodeLabel": "rack"}]}
+    doc = {"apiVersion": "phalanx.dev/v1alpha1", "kind": "Topology", "metadata": metadata, "spec": levels}
+    (warning,) = reading.read([doc]).warnings
+    assert warning.message == "is not read; did you mean phalanx.dev/default-topology?"

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from phalanx.dialects import alike, amounts, kindtable, nodefilter, podrules
+from phalanx.dialects import alike, amounts, keys, kindtable, nodefilter, podrules
 from phalanx.dialects.fields import Field
 from phalanx.dialects.kindtable import OURS, PodIdentity
 from phalanx.dialects.surroundings import identity
@@ -95,6 +95,7 @@ def topology(doc: Field, group: str) -> Topology | None:
     if ours:
         doc.known("apiVersion", "kind", "metadata", "spec", "status")
         doc.at("spec").known("levels")
+    keys.note_typos(doc.at("metadata"))
     listed = doc.at("spec", "levels")
     levels = listed.items()
     if not 1 <= len(levels) <= LEVELS_MAX:
