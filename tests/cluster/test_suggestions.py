@@ -33,6 +33,13 @@ def around(asked: bool) -> Wish:
     return Wish(3, 8, "rack", asked)
 
 
+def with_leader(docs: list[Doc]) -> list[Doc]:
+    """A LeaderWorkerSet whose leader has a template of its own."""
+    template = docs[0]["spec"]["leaderWorkerTemplate"]
+    template["leaderTemplate"] = template["workerTemplate"]
+    return docs
+
+
 POD_NOTES = "spec.template.metadata.annotations"
 KUEUE, KAI = "kueue.x-k8s.io/podset-required-topology", "kai.scheduler/topology-required-placement"
 RANKED = "spec.gangGroups[0].rankedGroups[0].topologyRequest"
@@ -70,6 +77,10 @@ def test_a_suggestion_names_the_field_where_the_level_was_written(docs: list[Doc
         (asking.gang_of_classes(Wish(2, 8, "rack", True)), "fewer pods: main/b 1",
          ["Gang: spec.podGroups[0].podClasses[1].count: 1", "Gang: spec.podGroups[0].minCount: 2"]),
         (asking.job_of_ours(around(True)), "fewer pods: main 2", ["Job: spec.parallelism: 2"]),
+        (asking.leaderworkerset(around(True)), "fewer pods: main 2",
+         ["LeaderWorkerSet: spec.leaderWorkerTemplate.size: 2"]),
+        (with_leader(asking.leaderworkerset(around(True))), "fewer pods: main/worker 1",
+         ["LeaderWorkerSet: spec.leaderWorkerTemplate.size: 2"]),
         (asking.podgroup(around(True)), "fewer pods: w 2", ["PodGroup: spec.schedulingPolicy.gang.minCount: 2"]),
     ],
 )  # fmt: skip

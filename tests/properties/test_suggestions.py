@@ -13,8 +13,10 @@ from phalanx import Cluster
 from phalanx.model.reasons import Edit, Remedy, WayOut
 from tests.properties import asked_in_dialects as asking
 from tests.properties.asked_in_dialects import DIALECTS, Doc
+from tests.properties.drawn_gangs import MANNERS, documents
 
 DRAWN = 40  # of each dialect
+EVERYTHING = 40  # of each manner
 
 
 def status(cluster: list[Doc], docs: list[Doc]) -> str:
@@ -39,13 +41,26 @@ def test_a_suggestion_made_in_the_manifest_starts_the_workload_and_less_does_not
     assert {Remedy.NODES, Remedy.PODS} & kinds
 
 
+@pytest.mark.parametrize("manner", MANNERS)
+def test_suggestions_for_gangs_that_ask_for_everything_are_true(manner: str) -> None:
+    """Units of one Gang take room from each other, so of these only Gangs that are decided as one."""
+    tried = 0
+    for seed in range(EVERYTHING):
+        cluster, gang = documents(seed, manner)
+        found = Cluster.from_manifests(cluster).place([gang])
+        for way in found[0].ways_out if len(found) == 1 else ():
+            tried += 1
+            assert status(*applied(cluster, [gang], way)) == "Placed", (seed, way)
+    assert tried > 3
+
+
 def applied(cluster: list[Doc], docs: list[Doc], way: WayOut) -> tuple[list[Doc], list[Doc]]:
     """The same with a way out taken."""
     if way.kind is Remedy.NODES:
         like = next(one for one in cluster if one["kind"] == "Node" and one["metadata"]["name"] == way.subject)
         return [*cluster, *(another(like, i) for i in range(int(way.value)))], docs
     if way.kind is Remedy.END:
-        name = way.subject.removeprefix("default/")
+        name = way.subject.partition("/")[2]
         return [one for one in cluster if one["metadata"].get("labels", {}).get("phalanx.dev/gang") != name], docs
     assert way.edits, way
     return cluster, [with_edits(one, way.edits) for one in docs]

@@ -170,11 +170,10 @@ def _spelt(level: str, written: object, topology: Topology) -> str:
 
 
 def _translated(written: int | None, meant: int, target: int) -> Iterator[int]:
-    """What to write where ``written`` stands for ``meant`` pods: as much less by the piece, or in proportion."""
-    if written is not None and 0 < written < meant:
-        each = meant // written
-        if each * written == meant and target % each == 0:
-            yield target // each
+    """What to write where ``written`` stands for ``meant`` pods: in proportion, or as much less as there are fewer."""
+    if written is not None and 0 < written < meant and meant % written == 0 and target % (meant // written) == 0:
+        yield target // (meant // written)
+    if written is not None and written != meant:
         yield target + written - meant
     yield target
 

@@ -49,6 +49,7 @@ class _Replica:
     """One replica: its templates with what they ask for. ``leader``: None without a template of its own."""
 
     size: int
+    size_at: Field  # where it is written
     leader: Field | None
     worker: Field
     leader_wish: Wish
@@ -148,7 +149,7 @@ def _replica(doc: Field, name: str, around: Surroundings) -> _Replica:
     wish = wishes.of_template(worker.at("metadata"), around.topologies)
     asked = wish if leader is None else wishes.of_template(leader.at("metadata"), around.topologies)
     loose = _waits(doc, size) or doc.at("metadata", "annotations", wishes.GANG_MODE).value == "Off"
-    found = _Replica(size, leader, worker, asked, wish, {f"{_PREFIX}/name": name}, loose)
+    found = _Replica(size, at.at("size"), leader, worker, asked, wish, {f"{_PREFIX}/name": name}, loose)
     podsets.check_kueue(found.templates)
     return found
 
@@ -297,11 +298,14 @@ def _members(replica: _Replica, pods: int) -> dict[str, object]:
     """The leader and all workers but it, of that many pods."""
     worker = outline.template(replica.worker, replica.labels)
     if replica.leader is None:
-        return {"count": pods, "template": worker}
+        return {"count": replica.size_at.meaning(pods), "template": worker}
     leader = outline.template(replica.leader, replica.labels)
     classes = [{"name": "leader", "count": 1, "template": leader}]
     return {
-        "podClasses": [*classes, *([{"name": "worker", "count": pods - 1, "template": worker}] if pods > 1 else [])]
+        "podClasses": [
+            *classes,
+            *([{"name": "worker", "count": replica.size_at.meaning(pods - 1), "template": worker}] if pods > 1 else []),
+        ]
     }
 
 
@@ -328,7 +332,8 @@ def _apart(replica: _Replica, wish: Wish) -> list[Entry]:
 def _leaf(replica: _Replica, name: str, template: Field, pods: int, wish: Wish) -> Entry:
     least = {"minCount": outline.least_alone(wish)} if replica.loose else {}
     made = outline.template(template, replica.labels)
-    return {"name": name, "count": pods, **least, **wish, "template": made}
+    count = pods if name == "leader" else replica.size_at.meaning(pods)
+    return {"name": name, "count": count, **least, **wish, "template": made}
 
 
 def _inner(replica: _Replica) -> Entry:
