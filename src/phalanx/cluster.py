@@ -11,7 +11,7 @@ Documents are mappings, as YAML and JSON give them; they are read at once and ne
 to both ``from_manifests`` and ``place``: each takes what is its own.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
@@ -352,13 +352,13 @@ class Cluster:
         held: list[str] = []
         try:
             for left, item in zip(range(len(pieces.items) - 1, -1, -1), pieces.items, strict=True):
-                decisions.append(self._decided(item, read.notes, pile))
-                if on_decision is not None and isinstance(item, Request):
-                    on_decision(self.snapshot, decisions[-1].request or item, self.policy, decisions[-1].decided)
-                held += self._hold(decisions[-1].decided) if left else []  # nobody comes after the last one
+                decision = self._decided(item, read.notes, pile)
+                picture = self.snapshot if on_decision is not None else None
+                decisions.append(self._holding(decision, held) if left else decision)  # nobody comes after the last one
+                if on_decision is not None and picture is not None and isinstance(item, Request):
+                    on_decision(picture, decisions[-1].request or item, self.policy, decisions[-1].decided)
         finally:
-            for name in reversed(held):
-                self._board.release(name)
+            self._let_go(held)
         return decisions
 
     def _decided(self, item: piecewise.Item, notes: Mapping[str, reading.Problems], pile: Manifests | None) -> Decision:
@@ -375,7 +375,7 @@ class Cluster:
         try:
             return engine.decide(self._board, request, self.policy)
         except Exception as error:
-            self._board = Board.of(self.snapshot)  # nothing stays half done
+            self._made_anew()
             return Internal.about(request, error)
 
     def _helped(self, waiting: Waiting, pile: Manifests) -> Decision:
@@ -384,7 +384,7 @@ class Cluster:
             ways = whatif.ways_out(self._board, waiting, self.policy)
             return Decision(waiting, suggestions.in_manifests(pile, self._board, waiting, ways, self.policy))
         except Exception as error:
-            self._board = Board.of(self.snapshot)
+            self._made_anew()
             return Decision(replace(waiting, warnings=(*waiting.warnings, Mishap.of(error).remark("what would help"))))
 
     def _apart(self, request: Request) -> Request:
@@ -393,15 +393,34 @@ class Cluster:
         alone = request.qualifier is not None or other is None or other == request.kind
         return request if alone else replace(request, qualifier=request.kind)
 
-    def _hold(self, decided: Decided) -> list[str]:
-        """Takes the room of a placed request for the rest of the call; the name it is held under, if any."""
+    def _holding(self, decision: Decision, held: list[str]) -> Decision:
+        """The decision. Where it is placed its room is taken for the rest of the call, under a name in ``held``."""
+        decided = decision.decided
         if not isinstance(decided, Placed):
-            return []
+            return decision
         if decided.request.id in self._names:  # asked about once more; it already runs
             again = f"{decided.request.unit or ''} (again)"  # with a space, so that no unit is called the same
             decided = replace(decided, request=replace(decided.request, unit=again))
-        self._board.commit(decided)
-        return [decided.request.id]
+        try:
+            self._board.commit(decided)
+        except Exception as error:
+            self._made_anew([decided.request.id])
+            return Decision(Internal.about(decision.request or decided.request, error))
+        held.append(decided.request.id)
+        return decision
+
+    def _let_go(self, held: Sequence[str]) -> None:
+        try:
+            for name in reversed(held):
+                self._board.release(name)
+        except Exception:  # what was decided is so all the same
+            self._made_anew(held)
+
+    def _made_anew(self, gone: Sequence[str] = ()) -> None:
+        """Something was raised while the board was asked or changed: nothing stays half done. ``gone``: gangs that are
+        on it no more."""
+        now = self._board.snapshot()
+        self._board = Board.of(replace(now, pods=tuple(pod for pod in now.pods if pod.gang not in gone)))
 
     # ---- taking and giving back ---------------------------------------------------------------------
 

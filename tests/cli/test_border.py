@@ -15,7 +15,9 @@ from phalanx import Cluster, suggestions
 from phalanx.cli import main
 from phalanx.dialects import readers
 from phalanx.engine import whatif
+from phalanx.engine.board import Board
 from phalanx.explain import text
+from phalanx.kube import status
 from phalanx.place import solve
 from tests.cli.living import living, pod, snapshot
 from tests.cluster import docs
@@ -79,6 +81,7 @@ def mistake_in_reading(monkeypatch: pytest.MonkeyPatch) -> None:
 def mistake_in_telling(plant: Plant) -> None:
     for name in ("line", "full"):
         plant(text, name, lambda one, *_: "" if one.__class__.__name__ == "Internal" else one.request.name)
+    plant(status, "_cause", lambda view: view.name)
 
 
 def run(*tokens: str) -> int:
@@ -154,7 +157,7 @@ def test_explain_says_so_of_the_one_and_answers_for_the_other(
     assert [*statuses(found["decisions"])] == [("last", "Placed")]
 
 
-@pytest.mark.parametrize("where", EVERYWHERE[:2])
+@everywhere
 def test_get_and_queue_list_it_among_the_others(where: str, request: Any, write: Any, capsys: Captured) -> None:
     request.getfixturevalue(where)
     files = write(*CLUSTER, *THREE)
@@ -266,6 +269,17 @@ def test_nothing_stays_half_done(plant: Plant) -> None:
         monkeypatch.setattr(solve.Search, "best", best)
         _, trips, last = Cluster.from_manifests(CLUSTER).place(THREE)
     assert (trips.status, last.status) == ("Internal", "Placed")
+
+
+@pytest.mark.parametrize("method", ["commit", "release"])
+def test_room_that_cannot_be_taken_or_given_back_is_as_it_was(method: str, plant: Plant) -> None:
+    """A mistake while the board changes: who is decided next, and who asks next, find the room that there is."""
+    plant(Board, method, lambda board, one: one.request.name if method == "commit" else one.partition("/")[2])
+    cluster = Cluster.from_manifests(CLUSTER)
+    before = cluster.snapshot
+    found = cluster.place(THREE)
+    assert [one.status for one in found] == ["Placed", "Internal" if method == "commit" else "Placed", "Placed"]
+    assert cluster.snapshot == before and [*cluster.place([docs.gang("next")])[0].pod_sets] == ["workers"]
 
 
 def test_pods_of_one_that_cannot_be_read_are_not_placed_without_it(mistake_in_reading: None) -> None:

@@ -86,8 +86,8 @@ def in_turn(seen: Glance, stands: Standings) -> list[Standing]:
 
 
 def _waits(one: Standing) -> bool:
-    """Whether it waits: as the scheduler says, or as is found."""
-    return one.view.state is State.QUEUED or (one.differs and one.state in (State.QUEUED, None))
+    """Whether it waits: as the scheduler says, or as is found. Of whom nothing is known nobody knows otherwise."""
+    return one.is_internal or one.view.state is State.QUEUED or (one.differs and one.state in (State.QUEUED, None))
 
 
 def invalid(look: Look, stands: Standings) -> list[Wrong]:

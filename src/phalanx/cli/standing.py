@@ -11,6 +11,7 @@ from typing import Any
 from phalanx.cli.clusters import Look
 from phalanx.cli.errors import Exit
 from phalanx.cli.said import Said, Sayings
+from phalanx.engine.gangs import Gang
 from phalanx.engine.lifecycle import State
 from phalanx.engine.views import View
 from phalanx.explain import text
@@ -152,7 +153,15 @@ class Standings:
     def of(self, view: View) -> Standing:
         gang = self.seen.engine.book.gangs[view.id]
         fresh = is_manifest(self.seen.told, view.id) and all(was_never_there(key.uid) for key in gang.pods)
-        return Standing(view, self.seen.decided(gang), self.sayings.of(view), fresh)
+        return Standing(view, self._decided(gang, view), self.sayings.of(view), fresh)
+
+    def _decided(self, gang: Gang, view: View) -> Decided:
+        """What was decided; a mistake of ours where that cannot be told in a line."""
+        try:
+            status.sentence(view)
+        except Exception as error:
+            return Internal.about(gang.request, error)
+        return self.seen.decided(gang)
 
 
 def _is_same(line: str, view: View) -> bool:
