@@ -42,7 +42,7 @@ class _Spot:
 
 
 @lru_cache(maxsize=8)
-def _root(origin: Origin) -> marks.Root | None:
+def _root(origin: Origin) -> marks.Mark | None:
     return marks.root(origin.text)
 
 
