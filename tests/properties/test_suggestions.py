@@ -16,7 +16,7 @@ from tests.properties.asked_in_dialects import DIALECTS, Doc
 from tests.properties.drawn_gangs import MANNERS, documents
 
 DRAWN = 40  # of each dialect
-EVERYTHING = 40  # of each manner
+EVERYTHING = 60  # of each manner
 
 
 def status(cluster: list[Doc], docs: list[Doc]) -> str:
