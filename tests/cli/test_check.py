@@ -282,3 +282,25 @@ def test_of_a_job_that_would_be_suspended_meanwhile_no_limit_is_noted(write, cap
     train["spec"].update(parallelism=8, completions=8)
     assert check("-f", write(*docs.cluster(), train)) == 3
     assert "backoffLimit" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [
+        ("phalanks", True),
+        ("Phalanx", True),
+        ("phalax", True),
+        ("phalanx", False),
+        ("phalanx-2", False),
+        ("default-scheduler", False),
+    ],
+)
+def test_a_scheduler_much_like_us_is_asked_about(name: str, close: bool, write, capsys: Captured) -> None:
+    job = docs.job()
+    job["spec"]["template"]["spec"]["schedulerName"] = name
+    assert check("-f", write(*docs.cluster(), job), "-o", "json") == 0
+    found = json.loads(capsys.readouterr().out)["warnings"]
+    told = [(one["path"], one["value"], one["message"], one["document"]) for one in found]
+    message = f"its pods name the scheduler {name}; did you mean phalanx?"
+    number = len(docs.cluster()) + 1
+    assert told == ([("spec.template.spec.schedulerName", name, message, number)] if close else [])

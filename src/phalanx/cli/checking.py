@@ -63,8 +63,10 @@ def _found(docs: Documents, look: Look | None, settings: Configuration) -> Findi
     cluster = Cluster.from_manifests([*objects, *docs])
     decisions = cluster.place([*_gathering(read.values(), others), *docs])
     places = Places(docs)
-    astray: dict[Named, Note] = {}
-    if look is not None:
+    if look is None:
+        misspelt = handing.misspelt(read.values(), settings.marks())
+        astray = {named: places.note(note, _named(named)) for named, note in misspelt.items()}
+    else:
         decisions = applied.agreed(decisions, applied.seen(objects, given.values(), look.now, settings))
         astray = handing.missed(_valid(decisions), docs, objects, settings.marks())
     foreign = {doc.key for doc in others}
@@ -129,9 +131,14 @@ def _ignored(found: Findings) -> list[tuple[str, Note]]:
 
 def _astray(found: Findings) -> list[tuple[str, Note]]:
     """What keeps workloads from starting though they fit: nobody hands them over, or the scheduler says otherwise."""
-    astray = [(f"{kind} {namespace}/{name}", note) for (kind, namespace, name), note in found.astray.items()]
+    astray = [(_named(one), note) for one, note in found.astray.items()]
     held = [(f"{one.view.kind} {one.view.id}", Note("status", None, (), _held(one))) for one in found.standing]
     return [*astray, *held]
+
+
+def _named(one: Named) -> str:
+    kind, namespace, name = one
+    return f"{kind} {namespace}/{name}"
 
 
 def _held(one: Standing) -> str:
@@ -166,7 +173,7 @@ def _show(found: Findings) -> None:
     _section("PROBLEMS", [line for title, note in wrong for line in _problem(title, note)] or ["none"])
     _section("FITS NOW", _answers(found))
     if warned := _astray(found):
-        _section("WARNINGS", [f"{title}: {note.message}" for title, note in warned])
+        _section("WARNINGS", [_warned(title, note) for title, note in warned])
     if ignored:
         _section("NOTED OR IGNORED", [_said(title, note) for title, note in ignored])
 
@@ -187,6 +194,10 @@ def _problem(title: str, note: Note) -> list[str]:
     if note.allowed:
         lines.append(f"  allowed: {', '.join(note.allowed)}")
     return lines
+
+
+def _warned(title: str, note: Note) -> str:
+    return f"{note.place}: {title}: {note.message}" if note.place is not None else f"{title}: {note.message}"
 
 
 def _said(title: str, note: Note) -> str:

@@ -1,6 +1,7 @@
 """Whether a workload is handed to Phalanx at all: its pods name us, or it is held back until we have a place for it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from phalanx.cluster import Note
@@ -32,6 +33,25 @@ def missed(asked: Iterable[Named], docs: Sequence[Any], there: Iterable[Any], ma
         for named, key in able.items()
         if key.of_kind in readers.MAKERS or _pods_of(key, given)
     }
+
+
+def misspelt(docs: Iterable[Document], marks: Marks) -> dict[Named, Note]:
+    """Workloads whose pods name a scheduler much like us. Who has our whole name in its own is another one."""
+    found: dict[Named, Note] = {}
+    for doc in docs:
+        pods = [Field.of(doc.value)] if _is_pod(doc) else ties.templates(doc.value)
+        for at in (one.at("spec", "schedulerName") for one in pods):
+            close = _close(at.value, marks.schedulers)
+            if close is not None:
+                message = f"its pods name the scheduler {at.value}; did you mean {close}?"
+                found.setdefault(doc.key.address, Note(at.path, at.value, marks.schedulers, message))
+    return found
+
+
+def _close(name: object, schedulers: Sequence[str]) -> str | None:
+    if not isinstance(name, str) or any(one in name for one in schedulers):
+        return None
+    return next(iter(get_close_matches(name[:80], schedulers, n=1, cutoff=0.75)), None)
 
 
 def _told(docs: Iterable[Document], around: Iterable[Any], marks: Marks, **about: str) -> Told:
