@@ -13,6 +13,7 @@ from phalanx.model.policy import Policy
 from phalanx.model.reasons import Remedy, WayOut
 
 PER_READ = 1000  # budget units for each group and pod set of a manifest that is read again
+FEWER = 8  # numbers of pods tried, where they cannot be written
 OF_MANIFESTS = (Remedy.LEVEL, Remedy.PREFERENCE, Remedy.PODS)  # the others change nothing of the workload
 
 
@@ -36,7 +37,7 @@ def in_manifests(
         if way.kind not in OF_MANIFESTS:
             found.append(way)
             continue
-        edits = next(_working(tries, pile, board, waiting, written, way), None)
+        way, edits = next(_working(tries, pile, board, waiting, written, way), (way, None))
         if edits is None and lives:
             found.append(way)
         elif edits is not None and edits not in [one.edits for one in found]:
@@ -46,17 +47,25 @@ def in_manifests(
 
 def _working(
     tries: Tries, pile: Manifests, board: Board, waiting: Waiting, written: Written, way: WayOut
-) -> Iterator[Edits]:
-    """The proposals with which it starts."""
+) -> Iterator[tuple[WayOut, Edits]]:
+    """The proposals with which it starts; of fewer pods the most that a manifest can say."""
     topology = board.draft(waiting.request.topology).tree.topology
     members = sum(1 + len(group.members) for group in waiting.request.root.groups())
-    for edits in written.proposals(way, topology):
-        if tries.is_spent:
-            return
-        tries.spend(PER_READ * members)
-        again = pile.read_again(edits, waiting.request)
-        if again is not None and tries.places(board, again):
-            yield edits
+    for one in _as_sayable(way):
+        for edits in written.proposals(one, topology):
+            if tries.is_spent:
+                return
+            tries.spend(PER_READ * members)
+            again = pile.read_again(edits, waiting.request)
+            if again is not None and tries.places(board, again):
+                yield one, edits
+
+
+def _as_sayable(way: WayOut) -> Iterator[WayOut]:
+    """The way out, and with fewer pods yet: where a field counts Jobs of several pods, not every number can be said."""
+    yield way
+    for count in range(int(way.value) - 1, max(0, int(way.value) - FEWER), -1) if way.kind is Remedy.PODS else ():
+        yield replace(way, change=f"fewer pods: {way.subject} {count}", value=str(count))
 
 
 def _told(written: Written, way: WayOut, edits: Edits) -> str:

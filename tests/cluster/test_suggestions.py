@@ -129,3 +129,31 @@ def test_a_request_knows_where_the_level_around_it_is_written(docs: list[Doc], f
     """On a cluster, where no manifests are read again, suggestions name it."""
     (decision,) = Cluster.from_manifests(racks()).place(docs)
     assert decision.request is not None and decision.request.around == field
+
+
+def test_what_a_workload_looks_up_is_read_with_it_again() -> None:
+    """The runtime of a TrainJob says how many nodes it has, where the TrainJob does not."""
+    template = {"spec": {"containers": [{"name": "node", "image": "i"}]}}
+    ancestor = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    node = {"name": "node", "template": {"metadata": {"labels": ancestor}, "spec": {"template": template}}}
+    api = "trainer.kubeflow.org/v1alpha1"
+    spec = {"mlPolicy": {"numNodes": 3}, "template": {"spec": {"replicatedJobs": [node]}}}
+    runtime = {"apiVersion": api, "kind": "ClusterTrainingRuntime", "metadata": {"name": "rt"}, "spec": spec}
+    amounts = {"requests": {asking.GPU: "8"}, "limits": {asking.GPU: "8"}}
+    level = {"phalanx.dev/topology-required": "rack"}
+    trainjob = {
+        "apiVersion": api, "kind": "TrainJob", "metadata": {"name": "w", "annotations": level},
+        "spec": {"runtimeRef": {"name": "rt"}, "trainer": {"resourcesPerNode": amounts}},
+    }  # fmt: skip
+    found = edits([runtime, trainjob])
+    assert found[f"metadata.annotations['{OURS}']: block"] == [f"TrainJob: metadata.annotations['{OURS}']: block"]
+    assert found["metadata.annotations: {phalanx.dev/topology-preferred: rack}"]
+    assert found["fewer pods: node 2"] == ["ClusterTrainingRuntime: spec.mlPolicy.numNodes: 2"]
+
+
+def test_jobs_of_one_group_are_fewer_where_their_number_is_written() -> None:
+    """Three Jobs of two pods, where the block has four nodes."""
+    docs = asking.jobset(Wish(2, 8, "rack", True), {OURS: "block", "phalanx.dev/gang-mode": "Gang"}, {}, {})
+    docs[0]["spec"]["replicatedJobs"][0]["replicas"] = 3
+    found = edits(docs)
+    assert found["fewer pods: j0 4"] == ["JobSet: spec.replicatedJobs[0].replicas: 2"]

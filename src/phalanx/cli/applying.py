@@ -21,7 +21,11 @@ _BY_THE_SERVER = ("uid", "resourceVersion", "generation", "creationTimestamp", "
 def run(found: Sequence[Told], manifests: Manifests, number: int) -> int:
     """Prints all documents of the workload as YAML. ``number``: of the lines beside HELPS, counted from 1."""
     request, way = _suggestion(found, number)
-    docs = [doc for doc in manifests.family(request) if not _is_made(doc.value, {edit.object for edit in way.edits})]
+    docs = [
+        doc
+        for doc in manifests.printed(request, way.edits)
+        if not _is_made(doc.value, {edit.object for edit in way.edits})
+    ]
     changed = applied([doc.value for doc in docs], way.edits)
     print("---\n".join(written.text(_as_manifest(doc), "yaml") for doc in changed), end="")
     return Exit.PLACED

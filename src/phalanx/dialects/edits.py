@@ -19,6 +19,9 @@ from phalanx.model.topology import Topology
 Edits = tuple[Edit, ...]
 Keys = tuple[str | int, ...]
 
+_PREFERRED: dict[str | int, str] = {
+    one.required: one.preferred for one in (wishes.OURS, wishes.KUEUE, wishes.KAI)
+}  # annotations
 _DEPTH = 24  # how far below the top of an object the same wish is looked for
 _WORK = 5_000  # and in how many entries
 
@@ -41,7 +44,8 @@ class Written:
     def is_own(self, group: str, edit: Edit) -> bool:
         """Whether a field stands in what the user calls by the name of the group, and not around or below it."""
         document = next((doc.value for doc in self.docs if doc.key == edit.object), None)
-        around = [_at(document, edit.keys[:length]) for length in range(len(edit.keys) - 1, 0, -1)]
+        ways = [edit.keys[:length] for length in range(len(edit.keys) - 1, 0, -1)]
+        around = [_at(document, keys) for keys in ways if keys[-1] != "metadata"]  # its name is that of the object
         names = [one["name"] for one in around if isinstance(one, dict) and isinstance(one.get("name"), str)]
         return names[:1] == [group]
 
@@ -55,12 +59,13 @@ class Written:
 
     def _preferring(self, way: WayOut) -> Iterator[Edits]:
         for at in self._levels(way.subject):
-            wish = self._wish(at, way.subject)
-            if wish is None:
+            key = self._preferred(at, way.subject)
+            if key is None:
                 continue
+            is_there = _at(self._document(at), (*at.keys[:-1], key)) is not None
             for places in self._places(at):
                 gone = [self._edit(at, keys, None) for keys in places]
-                wished = [(*keys[:-1], wish.keys[-1]) for keys in places] if not wish.present else []
+                wished = [(*keys[:-1], key) for keys in places] if not is_there else []
                 yield (*gone, *(self._edit(at, keys, str(at.value)) for keys in wished))
 
     def _levels(self, group: str) -> Iterator[Field]:
@@ -73,12 +78,14 @@ class Written:
     def _level(self, holder: Field) -> Field:
         return holder.at("topology", "required")
 
-    def _wish(self, at: Field, group: str) -> Field | None:
-        """Where the preferred level stands, or would, beside a required one; None where there is no such field."""
+    def _preferred(self, at: Field, group: str) -> str | int | None:
+        """What a preferred level is called beside this required one; None where there is no such field."""
+        if at.keys[-1] in _PREFERRED:
+            return _PREFERRED[at.keys[-1]]
         for holder in (*self._chain(group), self._spec):
             wish = holder.at("topology", "preferred")
             if self._level(holder).keys == at.keys and self._key(wish) is not None and wish.keys[:-1] == at.keys[:-1]:
-                return wish
+                return wish.keys[-1]
         return None
 
     def _chain(self, group: str) -> list[Field]:

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from phalanx.dialects import documents, picture, piecewise, workloads
-from phalanx.dialects.documents import Document
+from phalanx.dialects.documents import Document, Role
 from phalanx.dialects.edits import Edits, Written
 from phalanx.dialects.outline import Outline
 from phalanx.dialects.surroundings import Surroundings
@@ -33,9 +33,15 @@ class Manifests:
     def _piles(self) -> dict[tuple[str, str, str], list[Document]]:
         return {doc.key.address: pile for pile in piecewise.piles(self._docs) for doc in pile}
 
+    @cached_property
+    def _beside(self) -> list[Document]:
+        """What workloads may look up by name: runtimes, autoscalers."""
+        apart = (Role.WORKLOAD, Role.UNREAD)
+        return [doc for doc in self._docs if doc.role not in apart and doc.kind not in ("Node", "Pod")]
+
     def written(self, request: Request) -> Written | None:
         """The workload of a request as its manifests say it; None when it is not among them."""
-        docs = self.family(request)
+        docs = self._with_beside(request)
         outlines = workloads.read(docs, self._around, self._snapshot).outlines if docs else ()
         own = next((one for one in outlines if _is_of(one, request)), None)
         return None if own is None else Written(own, docs)
@@ -43,11 +49,20 @@ class Manifests:
     def read_again(self, edits: Edits, request: Request) -> Request | None:
         """What the workload asks for with these changes in its manifests; None when it is wrong then, or cannot start
         whatever room there is."""
-        changed, _ = documents.sort(applied([doc.value for doc in self.family(request)], edits))
+        changed, _ = documents.sort(applied([doc.value for doc in self._with_beside(request)], edits))
         items = workloads.read(changed, self._around, self._snapshot).requests
         named = (request.kind, request.namespace, request.name, request.unit)
         found = next((one for one in items if (one.kind, one.namespace, one.name, one.unit) == named), None)
         return None if found is None or found.suspended or found.missing else found
+
+    def _with_beside(self, request: Request) -> list[Document]:
+        family = self.family(request)
+        return [*family, *self._beside] if family else []
+
+    def printed(self, request: Request, edits: Edits) -> list[Document]:
+        """The documents of a workload, and what else is changed."""
+        changed = {edit.object for edit in edits}
+        return [*self.family(request), *(doc for doc in self._beside if doc.key in changed)]
 
     def family(self, request: Request) -> list[Document]:
         """The documents that a workload is read with, in the order given."""

@@ -133,7 +133,7 @@ def _pods(of: JobSet, job: Replicated, count: int) -> dict[str, object]:
     rank: object = {"fieldPath": jobspec.INDEX} if one else {"order": "Consecutive"}  # job index, then index in the Job
     return {
         "name": job.at.at("name"),
-        "count": job.job.at("parallelism").meaning(count),
+        "count": (job.job.at("parallelism") if one else job.at.at("replicas")).meaning(count),
         "template": outline.template(job.template, _labels(of.name, job)),
         **({"rank": rank} if job.indexed else {}),
     }
