@@ -9,7 +9,8 @@ from phalanx.dialects.kindtable import FOLLOWED
 from phalanx.engine.lifecycle import State
 from phalanx.engine.whatif import ROOM
 from phalanx.minicluster.documents import key_of
-from phalanx.model.effects import Effect, Notice, Report
+from phalanx.model.effects import Notice, Report
+from phalanx.model.objects import ObjectKey
 from phalanx.model.reasons import Reason, Why
 from phalanx.sim.objects import elsewhere
 from phalanx.sim.objects.drawn import Doc
@@ -34,27 +35,37 @@ def _not_confluent(world: World) -> Iterator[str]:
     docs = [doc for row in FOLLOWED for doc in world.store.of_kind(*row.key)]
     given = [(key_of(doc), as_it_is(doc)) for doc in docs]
     outcome = other.step(given, [], world.now, 0.0)
-    finished = {life.unit[0] for life in world.record.here.values() if life.unit and life.done}
+    unsure = set(_done_before(world))
     for effect in outcome.effects:
-        if not isinstance(effect, Report | Notice) and not _is_of_regrouped(effect, finished, world):
+        if not isinstance(effect, Report | Notice) and effect.gang not in unsure:
             yield f"a fresh scheduler would do something: {effect}"
     mine, its = _waiting(world.decider), _waiting(other)
     done = {name for name, state in world.decider.engine.states().items() if state is State.FINISHED}
     collected = {life.unit[0] for life in world.record.pods.values() if life.unit and life.gone and life.done}
     known = world.users.current.values()
-    done |= {f"default/{one.drawn.name}" for one in known if one.regrouped or one.made in collected}
+    done |= unsure | {f"default/{one.drawn.name}" for one in known if one.regrouped or one.made in collected}
     done |= {name for name, gang in other.engine.book.gangs.items() if gang.torn}
     for name in sorted((mine.keys() | its.keys()) - done):
         if not _agree(mine.get(name), its.get(name)):
             yield f"{name} waits for {_short(mine.get(name))}, and a fresh scheduler says {_short(its.get(name))}"
 
 
-def _is_of_regrouped(effect: Effect, finished: set[str], world: World) -> bool:
-    """Whether it is for a group that was made again beside pods that have done their work: only who saw that knows for
-    which of both they did it."""
-    known = world.users.current.values()
-    names = {f"default/{one.drawn.name}" for one in known if one.regrouped and one.made in finished}
-    return not isinstance(effect, Notice) and effect.gang in names
+def _done_before(world: World) -> Iterator[str]:
+    """Gangs whose group was made, or made again, after pods that have done their work: only who saw that knows for
+    which group they did it."""
+    finished: dict[str, list[str]] = {}
+    for life in world.record.here.values():
+        if life.unit is not None and life.done:
+            finished.setdefault(life.unit[0], []).append(_created(world, life.key))
+    for entry in world.users.current.values():
+        times = finished.get(entry.made, [])
+        if times and (entry.regrouped or (entry.top is not None and min(times) < _created(world, entry.top))):
+            yield f"default/{entry.drawn.name}"
+
+
+def _created(world: World, key: ObjectKey) -> str:
+    found = world.store.get(key)
+    return "" if found is None else str(found["metadata"]["creationTimestamp"])
 
 
 def _waiting(decider: Decider) -> dict[str, Reason | None]:
