@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from phalanx.model.effects import Bind, Effect, Evict, Suspend, Ungate
+from phalanx.model.objects import ObjectKey
 from phalanx.sim.objects.drawn import Unit
 from phalanx.sim.objects.places import LEVELS
 from phalanx.sim.objects.record import PodLife
@@ -167,7 +168,7 @@ class Judge:
             found: dict[str, set[str]] = {}
             moved: dict[str, set[str]] = {}
             for life in lives:
-                if life.stands and life.labels:
+                if life.stands and life.labels and self._is_there(life.node):
                     kept = moved if self._world.was_moved(life.node) else found
                     kept.setdefault(life.role if drawn.level_of_role else "", set()).add(life.labels.get(label, ""))
             for role, domains in found.items():
@@ -176,6 +177,11 @@ class Judge:
                 if len(domains) > 1:
                     who = "/".join(one for one in (*unit, role) if one)
                     yield f"{who} must be in one {drawn.level} and is in {', '.join(sorted(domains))}"
+
+
+    def _is_there(self, node: str) -> bool:
+        """What is left on a node that is gone is nowhere: the next of its gang may be elsewhere."""
+        return self._world.store.get(ObjectKey("", "Node", "default", node)) is not None
 
 
 def _is_half(entry: Entry, lives: list[PodLife]) -> bool:
