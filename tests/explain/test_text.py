@@ -7,10 +7,11 @@ import pytest
 from phalanx.engine import whatif
 from phalanx.engine.board import Board
 from phalanx.engine.decide import decide
-from phalanx.explain import document, text
+from phalanx.explain import document, text, words
 from phalanx.model.decision import Decision, Invalid, Placed, Waiting
+from phalanx.model.objects import ObjectKey
 from phalanx.model.problems import Problem
-from phalanx.model.reasons import Closed, ClosedQueue, FullQuota, Reason, WayOut, Why
+from phalanx.model.reasons import Closed, ClosedQueue, Edit, FullQuota, Reason, WayOut, Why
 from phalanx.model.request import Request
 from phalanx.model.resources import NANO
 from tests.engine.asking import BLOCK, RACK, board, gang, group, pods, workers
@@ -190,3 +191,11 @@ def test_of_several_quotas_that_are_full_the_page_has_the_others_too() -> None:
 def test_who_is_ahead_is_named() -> None:
     reason = Reason(Why.BEHIND_OTHERS, "workers", "cluster", 4, ahead="team/a")
     assert text.cause(reason).endswith("needs 4 pods; when it was last looked at, team/a was ahead of it in its queue")
+
+
+def test_of_many_changes_of_a_manifest_the_first_few_are_told() -> None:
+    job_set = ObjectKey("jobset.x-k8s.io", "JobSet", "default", "big")
+    edits = tuple(Edit(job_set, ("spec", i), f"spec[{i}]", None if i else "block") for i in range(6))
+    assert list(words.edits(WayOut("x", edits=edits))) == [
+        "JobSet big: spec[0]: block", *(f"JobSet big: without spec[{i}]" for i in (1, 2, 3)), "... and 2 more like these"
+    ]  # fmt: skip

@@ -7,6 +7,7 @@ from phalanx.model.resources import show
 
 OBSTACLES_MAX = 3  # named in one line; the rest is in the JSON
 RULES_MAX = 2  # likewise
+EDITS_MAX = 4  # likewise
 QUEUES_MAX = 8  # likewise
 
 
@@ -105,10 +106,12 @@ def change(out: WayOut) -> str:
 
 
 def edits(out: WayOut) -> Iterator[str]:
-    """What to write where: ``Job train: spec.parallelism: 4``."""
-    for one in out.edits:
+    """What to write where: ``Job train: spec.parallelism: 4``; of many changes the first few."""
+    for one in out.edits[:EDITS_MAX]:
         what = f"without {one.path}" if one.value is None else f"{one.path}: {one.value}"
         yield f"{one.object.kind} {one.object.name}: {what}"
+    if len(out.edits) > EDITS_MAX:
+        yield f"... and {len(out.edits) - EDITS_MAX} more like these"
 
 
 def in_brackets(text: str) -> str:
