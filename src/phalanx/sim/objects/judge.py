@@ -178,7 +178,6 @@ class Judge:
                     who = "/".join(one for one in (*unit, role) if one)
                     yield f"{who} must be in one {drawn.level} and is in {', '.join(sorted(domains))}"
 
-
     def _is_there(self, node: str) -> bool:
         """What is left on a node that is gone is nowhere: the next of its gang may be elsewhere."""
         return self._world.store.get(ObjectKey("", "Node", "default", node)) is not None
