@@ -404,3 +404,18 @@ def test_pods_that_were_bound_for_a_smaller_group_of_that_name_are_half_of_a_lar
     stage.after(1, group(3, "second"), *more[1:])
     told = stage.gang("default/g") or {}
     assert told["state"] == "Degraded"
+
+
+def test_pods_that_a_deleted_job_left_as_orphans_are_none_of_the_next_one() -> None:
+    """``kubectl delete --cascade=orphan`` while they wait, heard of in the step in which the next Job comes."""
+    stage = LiveStage(*objects.cluster(racks=1, nodes=1))
+    first = objects.job("train", 4, 4, uid="a")  # too large for its rack
+    waiting = pods_of(first, 4)
+    stage.see(first, *waiting)
+    second = objects.job("train", 2, 4, uid="b")
+    orphans = [{**one, "metadata": {**one["metadata"], "ownerReferences": []}} for one in waiting]
+    stage.see(second, *orphans, *pods_of(second, 2), gone=[first])
+    bound = {one.name: one.gang for one in stage.effects if one.kind == "Bind"}
+    assert {bound.get(f"a-{number}", "") for number in range(4)} & {"default/train"} == set()
+    stage.see(gone=orphans)
+    assert stage.where("b-0", "b-1") == ["n0", "n0"]

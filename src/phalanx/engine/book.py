@@ -259,10 +259,12 @@ class Book:
 
     def _join(self, pod: Pod, gang: Gang) -> None:
         uid = pod.key.uid
-        self._joined[uid] = gang.id, pod.pod_set
         name, before = self._lived.get(uid, (gang.id, gang.uid))
         if name == gang.id and before != gang.uid:
             self._let_go_for_others.add(uid)
+            self._joined.pop(uid, None)  # it named a gang that had this name: what it says next counts
+        else:
+            self._joined[uid] = gang.id, pod.pod_set
         self._lived[uid] = gang.id, gang.uid
         gang.take_in(replace(pod, least=None) if uid in self._let_go_for_others else pod)
 
