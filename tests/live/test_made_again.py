@@ -419,3 +419,16 @@ def test_pods_that_a_deleted_job_left_as_orphans_are_none_of_the_next_one() -> N
     assert {bound.get(f"a-{number}", "") for number in range(4)} & {"default/train"} == set()
     stage.see(gone=orphans)
     assert stage.where("b-0", "b-1") == ["n0", "n0"]
+
+
+def test_room_is_kept_for_pods_that_are_being_bound_when_their_owner_is_made_again_within_a_second() -> None:
+    """By the time they were made, which is told in whole seconds, they could be pods of the second one."""
+    stage = LiveStage(*objects.cluster(racks=1, nodes=1))
+    first, second = (made(objects.job("train", 1, 8), 0, uid) for uid in "ab")
+    (old,), (new,) = ([made(one, 0, one["metadata"]["uid"]) for one in pods_of(job, 1, 8)] for job in (first, second))
+    binds = [one.name for one in stage.see(first, old, carry_out=False) if one.kind == "Bind"]
+    assert binds == ["a-0"]
+    stage.see(second, carry_out=False)
+    assert [one.name for one in stage.see(new, carry_out=False) if one.kind == "Bind"] == []
+    stage.after(1, gone=[old])
+    assert stage.where("b-0") == ["n0"]

@@ -421,7 +421,10 @@ class Book:
         """Whoever had this pod has it no more: its gang, or nobody."""
         gang = self._gang_of(pod)
         if gang is not None:
+            home, asked = gang.way_of(pod), gang.asked.get(pod.key)
             gang.lose(pod.key)
+            if home and not pod.ended:
+                self.predecessors.add(pod.key, home, asked)  # it may be bound there any moment
             self.touched[gang.id] = None
             self.rebook(gang)  # at once: a pod stands on the board once, and another gang may have it in this step
             return

@@ -227,6 +227,12 @@ class Gang:
         """A pod of it, as it is now."""
         self.pods[pod.key] = pod
 
+    def way_of(self, pod: Pod) -> str:
+        """The node to which a pod is being bound; empty for one that is not, or is there."""
+        if pod.node or pod.key not in self.asked:
+            return ""
+        return next((slot.node for slot in self.every_slot() if slot.pod == pod.key), "")
+
     def lose(self, key: PodKey) -> None:
         """A pod is none of its own any more."""
         self.pods.pop(key, None)

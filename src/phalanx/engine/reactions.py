@@ -153,7 +153,9 @@ class Reactions:
         unbegun = self._unbegun(gang)
         for slot in gang.every_slot():
             pod = gang.pods.get(slot.pod) if slot.pod is not None else None
-            if pod is None or pod.node or not seating.is_due(gang, pod, self._loop.now, self._loop.settings.bind_again):
+            if pod is None or pod.node or pod.leaving:
+                continue
+            if not seating.is_due(gang, pod, self._loop.now, self._loop.settings.bind_again):
                 continue
             if slot.moved:
                 self._call_back(gang, pod)
