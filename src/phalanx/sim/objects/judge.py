@@ -168,8 +168,9 @@ class Judge:
             found: dict[str, set[str]] = {}
             moved: dict[str, set[str]] = {}
             for life in lives:
-                if life.stands and life.labels and self._is_there(life.node):
-                    kept = moved if self._world.was_moved(life.node) else found
+                was_moved = self._world.was_moved(life.node)
+                if life.labels and (was_moved or (life.stands and self._is_there(life.node))):
+                    kept = moved if was_moved else found
                     kept.setdefault(life.role if drawn.level_of_role else "", set()).add(life.labels.get(label, ""))
             for role, domains in found.items():
                 if self._world.started_at > self._world.begin:  # a new scheduler cannot know which of its nodes moved
