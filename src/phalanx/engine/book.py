@@ -374,7 +374,11 @@ class Book:
         ):
             self.freed = True  # it left, or it asks for less, or is another for those who keep away from it
         if before is not None and before.gang != pod.gang:
+            left = self._gang_of(before)
+            way = left.way_of(pod) if left is not None and pod.gang is None else None
             self._take_from(before)
+            if way is not None:
+                self.predecessors.add(pod.key, *way)  # it may be there any moment: it takes its room by itself
         self._take_in(pod)
         if before is None and (gang := self._gang_of(pod)) is not None:
             gang.begin_again(pod)
@@ -421,10 +425,7 @@ class Book:
         """Whoever had this pod has it no more: its gang, or nobody."""
         gang = self._gang_of(pod)
         if gang is not None:
-            home, asked = gang.way_of(pod), gang.asked.get(pod.key)
             gang.lose(pod.key)
-            if home and not pod.ended:
-                self.predecessors.add(pod.key, home, asked)  # it may be bound there any moment
             self.touched[gang.id] = None
             self.rebook(gang)  # at once: a pod stands on the board once, and another gang may have it in this step
             return

@@ -227,11 +227,12 @@ class Gang:
         """A pod of it, as it is now."""
         self.pods[pod.key] = pod
 
-    def way_of(self, pod: Pod) -> str:
-        """The node to which a pod is being bound; empty for one that is not, or is there."""
-        if pod.node or pod.key not in self.asked:
-            return ""
-        return next((slot.node for slot in self.every_slot() if slot.pod == pod.key), "")
+    def way_of(self, pod: Pod) -> tuple[str, float] | None:
+        """The node to which a pod is being bound, and since when; None for one that is not."""
+        if pod.node or pod.ended or pod.key not in self.asked:
+            return None
+        home = next((slot.node for slot in self.every_slot() if slot.pod == pod.key), "")
+        return (home, self.asked[pod.key]) if home else None
 
     def lose(self, key: PodKey) -> None:
         """A pod is none of its own any more."""
