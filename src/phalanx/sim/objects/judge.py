@@ -75,7 +75,8 @@ class Judge:
             yield f"{type(effect).__name__} of {effect.key} of {entry.made} for {effect.gang}"
         top = entry.top
         known = None if top is None else self._world.told.get(top)
-        by_uid = isinstance(effect, Evict) or not entry.row.by_hand
+        made_by_it = any(one.key == top and one.uid == known for one in self._world.record.chain(life))
+        by_uid = not made_by_it and (isinstance(effect, Evict) or not entry.row.by_hand)
         if by_uid and known is not None and top is not None and known != entry.uids.get(top, known):
             yield f"{type(effect).__name__} of {effect.key} of {entry.made}, but another one is told to have its name"
 
