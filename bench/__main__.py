@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from bench import manifests, measure, philly, steps, stream, tight, world
+from bench import advice, manifests, measure, philly, steps, stream, tight, world
 from phalanx.place.draft import Draft
 
 
 def main() -> int:
     plan = yaml.safe_load((Path(__file__).parent / "rows.yaml").read_text())
     broken = [*read(plan["reading"]), *rows(plan), *streams(plan["stream"]), *tightly(plan["tight"])]
-    broken += [*grown(plan["engine"]["growth"]), *woken(plan["engine"]["waiting"]), *traced(plan["philly"])]
+    broken += [*grown(plan["engine"]["growth"]), *woken(plan["engine"]["waiting"])]
+    broken += [*advised(plan["advice"]), *traced(plan["philly"])]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"\npeak memory {peak:,.0f} MiB")
     for line in broken:
@@ -107,6 +108,24 @@ def tightly(plan: dict) -> list[str]:  # type: ignore[type-arg]
         broken += [f"disagreement: {line}" for line in row.wrong]
         if row.undecided:
             broken.append(f"{row.family}: {row.undecided} undecided")
+    return broken
+
+
+def advised(plan: dict) -> list[str]:  # type: ignore[type-arg]
+    """Ways out of a refusal cost at most as much as the decision before them."""
+    print(
+        f"\nwhat would help, {plan['nodes']} nodes: ms, against the first decision about such a cluster (most "
+        f"{plan['most']} x) and the next"
+    )
+    broken = []
+    for row in advice.run(plan["nodes"], plan["levels"], plan["full"], plan["kinds"]):
+        ratio = row.ways / row.first
+        print(
+            f"  {row.full:6.1%} full  {row.kind:6}  {row.found} ways {row.ways:5.1f}   "
+            f"decision {row.first:5.1f}, again {row.again:4.1f}   {ratio:4.2f} x"
+        )
+        if ratio > plan["most"]:
+            broken.append(f"ways out of {row.kind} cost {ratio:.2f} times the decision, most {plan['most']}")
     return broken
 
 

@@ -106,7 +106,7 @@ def _by_sums(draft: Draft, empty: Draft, request: Request) -> Iterator[Ints]:
     of sets for which no domain of their level counts room can only be in the one where the copies are."""
     if any(group.min_members is not None for group in request.root.groups()):
         return  # who is left out is not known
-    held: dict[int, list[PodSet]] = {request.root.required or 0: list(request.root.pod_sets())}
+    held: dict[int, list[PodSet]] = {_level_of_all(request.root): list(request.root.pod_sets())}
     for group, level in _levels(request.root, 0):
         for pods in (one for one in group.members if isinstance(one, PodSet)):
             if _room(draft, pods).levels[level].max(initial=0) < pods.min_count:
@@ -122,6 +122,15 @@ def _levels(group: Group, outer: int) -> Iterator[tuple[Group, int]]:
     for member in group.members:
         if isinstance(member, Group):
             yield from _levels(member, level)
+
+
+def _level_of_all(root: Group) -> int:
+    """The narrowest level of which one domain must hold all pods: that of groups inside counts while they are all."""
+    level, group = root.required or 0, root
+    while len(group.members) == 1 and isinstance(group.members[0], Group):
+        group = group.members[0]
+        level = max(level, group.required or 0)
+    return level
 
 
 def _in_one(draft: Draft, empty: Draft, sets: Sequence[PodSet], level: int) -> Ints:
@@ -157,7 +166,7 @@ def _stage(board: Board, request: Request, node: Node) -> Snapshot:
 
     What is placed there is a placement in the cluster as well, unless pods look at pods outside: then it is all of it.
     """
-    picture, level = board.snapshot(), request.root.required or 0
+    picture, level = board.snapshot(), _level_of_all(request.root)
     shapes = [pod_set.shape for pod_set in request.root.pod_sets()]
     hostile = any(pod.anti_affinity for pod in picture.pods)
     if not level or hostile or any(one.affinity or one.anti_affinity or one.spread for one in shapes):

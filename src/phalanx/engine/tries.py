@@ -10,7 +10,7 @@ from phalanx.model.decision import Waiting
 from phalanx.model.policy import Policy
 from phalanx.model.request import Request
 
-SHARE = 10  # all tries together may cost a tenth of what a decision may,
+SHARE = 24  # all tries together may cost one part in so many of what a decision may,
 TIMES = 4  # or four times what this one spent on its search: to say why it was refused cost as much again
 PER_MEMBER = 50  # budget units for each group and pod set of a request that is made and looked through once more
 PER_NODE = 400  # and for each node of a board that is made anew
