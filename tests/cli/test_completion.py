@@ -28,7 +28,7 @@ def script(shell: str, folder: Path, capsys: Captured) -> Path:
 
 
 def shell(name: str, *tokens: str, given: str, folder: Path) -> str:
-    """What a shell prints. Without the shell the test is skipped; bash is everywhere where all tools must be."""
+    """What a shell prints. Without the shell the test is skipped; CI installs all three, and bash is always there."""
     if shutil.which(name) is None and not (name == "bash" and os.environ.get("PHALANX_CI") == "1"):
         pytest.skip(f"there is no {name} here")
     done = subprocess.run(

@@ -15,7 +15,7 @@ from phalanx.model.decision import Invalid, Placed, Waiting
 from phalanx.model.nodes import LabelSelector, Node, NodeFilter, PodTerm, RunningPod
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Remedy, WayOut
-from phalanx.model.request import Group, PodSet, Request, Slice
+from phalanx.model.request import Group, PodSet, Request, Slice, as_declared
 from phalanx.model.resources import NANO, PODS, Resources
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.topology import HOSTNAME
@@ -270,7 +270,7 @@ def lesser(out: WayOut, picture: Snapshot, request: Request) -> Iterator[str]:
         for node in picture.nodes if out.value != "1" else ():
             yield f"add {int(out.value) - 1} nodes like {node.name}"
     if out.kind is Remedy.PODS:
-        wanted = next(one.min_count for one in request.root.pod_sets() if whatif.plain(one.name) == out.subject)
-        slices = next(one.slices for one in request.root.pod_sets() if whatif.plain(one.name) == out.subject)
+        wanted = next(one.min_count for one in request.root.pod_sets() if as_declared(one.name) == out.subject)
+        slices = next(one.slices for one in request.root.pod_sets() if as_declared(one.name) == out.subject)
         for count in range(int(out.value) + 1, wanted) if not slices else ():
             yield f"fewer pods: {out.subject} {count}"

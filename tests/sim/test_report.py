@@ -321,7 +321,8 @@ def test_nothing_of_a_report_is_wider_than_a_telephone(tmp_path: Path) -> None:
     options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"]
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     found = subprocess.run(
-        [CHROMIUM, *options, profile, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, check=True
-    )
+        [CHROMIUM, *options, profile, (tmp_path / "frame.html").as_uri()], capture_output=True, text=True, check=True,
+        timeout=120,
+    )  # fmt: skip
     wide = re.search(r"<title>(\d+) of (\d+)</title>", found.stdout)
     assert wide is not None and int(wide[1]) <= int(wide[2]) <= 375, found.stdout[:400]

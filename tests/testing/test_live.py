@@ -50,11 +50,11 @@ def test_a_gang_that_runs_is_shown_as_running_though_its_manifest_has_become_wro
     job = objects.job("train", 1, 4)
     pod = objects.pod("train-0", 4, owner=job)
     (bind,) = [one for one in scheduler.step(seen=[*objects.cluster(), job, pod], now=1000.0) if one.kind == "Bind"]
-    bound = {**pod, "spec": {**pod["spec"], "nodeName": bind.node}}
+    bound = objects.on(pod, bind.node)
     scheduler.step(seen=[bound], answers=[("default", bind.name, bind.uid, bind.node, "bound")], now=1001.0)
     job["metadata"]["annotations"] = {"phalanx.dev/topology-requird": "rack"}
     scheduler.step(seen=[job], now=1002.0)
-    assert [(one["id"], one["bound"]) for one in scheduler.gangs()] == [("default/train", 1)]
+    assert [(one["id"], one["state"], one["bound"]) for one in scheduler.gangs()] == [("default/train", "Running", 1)]
 
 
 def test_a_gang_for_which_nothing_can_be_placed_says_what_of_its_manifest_is_in_the_way() -> None:

@@ -148,9 +148,7 @@ def _held(one: Standing) -> str:
 def _title(decision: Decision) -> str:
     """Empty where not even the kind is known: then its place is all there is."""
     unit = f" {decision.unit}" if decision.unit else ""
-    return (
-        f"{decision.kind} {decision.namespace}/{decision.name}{unit}" if decision.kind else ""
-    )  # then its place is all it has
+    return f"{decision.kind} {decision.namespace}/{decision.name}{unit}" if decision.kind else ""
 
 
 def _whole(decision: Decision) -> str:

@@ -7,6 +7,7 @@ standard error is closed or full, the answer is given all the same.
 import io
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TextIO, TypeVar, cast
 
@@ -59,7 +60,7 @@ class _Closed(io.StringIO):
         raise CannotWrite("it is closed")
 
 
-class _Stream:
+class _Stream(ABC):
     """Another stream; what goes wrong while it is written to goes another way."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -74,8 +75,9 @@ class _Stream:
     def flush(self) -> None:
         self._tried(self._stream.flush, None)
 
+    @abstractmethod
     def _tried(self, act: Callable[[], Result], instead: Result) -> Result:
-        raise NotImplementedError
+        """What came of an act, or what stands in for that where it failed."""
 
 
 class _Answer(_Stream):

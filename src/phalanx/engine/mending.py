@@ -295,10 +295,9 @@ class Mending:
             return None
         found = repair.given(gang.request, lost, survivors, decision.placement)
         if not found and len(lost) > 1:
+            # none of several sets need be there, so nothing found is no refusal: one set alone gives the reason
             name, listed = next(iter(lost.items()))
-            return self._replace(
-                gang, {name: listed}
-            )  # of none of them there must be some: why not, one set alone says
+            return self._replace(gang, {name: listed})
         if len(found) < sum(len(listed) for listed in lost.values()):
             self._book.needy[gang.id] = None
         for slot, node in found:

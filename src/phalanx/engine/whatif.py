@@ -4,7 +4,6 @@ Nothing is guessed here: each proposal is decided again, and only what was place
 there are and how much work they may cost is bounded, so a refusal of a large gang may come back with fewer.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice
@@ -16,7 +15,7 @@ from phalanx.model.decision import Waiting
 from phalanx.model.mistakes import Mistake
 from phalanx.model.policy import Policy
 from phalanx.model.reasons import Reason, Remedy, WayOut, Why
-from phalanx.model.request import Group, PodSet, Request
+from phalanx.model.request import Group, PodSet, Request, as_declared
 from phalanx.place import build, evidence
 
 GANGS_MAX = 20  # running gangs whose end is tried
@@ -24,7 +23,6 @@ HOLDERS_MAX = 4  # groups whose level is weakened
 SETS_MAX = 4  # pod sets of which fewer are tried, and for which nodes are added
 FIRST = 8  # numbers of pods tried one by one, from the largest, before halving
 ROOM = (Why.NO_ROOM, Why.FRAGMENTED, Why.TOO_LARGE, Why.UNDECIDED)  # the reasons that are about room
-_COPY = re.compile(r"\[[^]]*\]")
 
 
 def ways_out(board: Board, waiting: Waiting, policy: Policy = Policy()) -> tuple[WayOut, ...]:
@@ -124,7 +122,7 @@ def _fewer(tries: Tries, board: Board, request: Request, reason: Reason) -> Iter
             best = (pod_set.min_count - count, pod_set, count)
     if best is not None:
         _, pod_set, count = best
-        name = plain(pod_set.name)
+        name = as_declared(pod_set.name)
         yield WayOut(f"fewer pods: {name} {count}", kind=Remedy.PODS, subject=name, value=str(count))
 
 
@@ -159,13 +157,8 @@ def candidates(root: Group, reason: Reason) -> list[PodSet]:
         sets = list(inner[-1].pod_sets())
     firsts: dict[str, PodSet] = {}
     for one in sets:
-        firsts.setdefault(plain(one.name), one)
+        firsts.setdefault(as_declared(one.name), one)
     return sorted(firsts.values(), key=lambda one: -one.min_count)
-
-
-def plain(name: str) -> str:
-    """The name of a pod set as declared: ``decode/leader`` of ``decode[1]/leader``."""
-    return _COPY.sub("", name)
 
 
 def with_pods(request: Request, like: PodSet, count: int) -> Request:
@@ -184,7 +177,7 @@ def with_pods(request: Request, like: PodSet, count: int) -> Request:
 
 def _copy(name: str, other: str) -> bool:
     """Whether two pod sets are copies of one: ``decode[0]/leader`` and ``decode[1]/leader``."""
-    return plain(name) == plain(other)
+    return as_declared(name) == as_declared(other)
 
 
 # ---- a gang's end -----------------------------------------------------------------------------------------------

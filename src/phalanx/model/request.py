@@ -1,10 +1,18 @@
 """A Request: one all-or-nothing unit, already valid, as a tree of groups and pod sets."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from phalanx.model.nodes import PodShape
 from phalanx.model.rules import Rules
+
+_COPY = re.compile(r"\[[^]]*\]")
+
+
+def as_declared(name: str) -> str:
+    """The name of a group or pod set without the numbers of copies: ``decode/leader`` of ``decode[1]/leader``."""
+    return _COPY.sub("", name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from phalanx.model.request import Group, PodSet, Request
+from phalanx.model.request import Group, PodSet, Request, as_declared
 from phalanx.model.topology import Topology
 
 
@@ -19,27 +19,21 @@ def _of_group(group: Group, topology: Topology) -> Iterator[str]:
         }  # fmt: skip
         form = ", ".join(f"{name}: {number}" for name, number in forms.items() if number is not None)
         level = topology.level_name(spread.level)
-        yield f"{_base(group.name)}.topology.spread: {{level: {level}, {form}}}"
+        yield f"{as_declared(group.name)}.topology.spread: {{level: {level}, {form}}}"
     if ranks is not None and ranks.with_same_rank_of is not None:
-        yield f"{_base(group.name)}.rank.withSameRankOf: {ranks.with_same_rank_of}"
+        yield f"{as_declared(group.name)}.rank.withSameRankOf: {ranks.with_same_rank_of}"
     if group.min_members is not None and group.min_members < len(group.members):
-        yield f"{_base(group.name)}.minGroups: {group.min_members}"
+        yield f"{as_declared(group.name)}.minGroups: {group.min_members}"
     for member in group.members:
         yield from _of_group(member, topology) if isinstance(member, Group) else _of_set(member, topology)
 
 
 def _of_set(pods: PodSet, topology: Topology) -> Iterator[str]:
     for part in pods.slices:
-        yield f"{_base(pods.name)}.slices: {{level: {topology.level_name(part.level)}, size: {part.size}}}"
+        yield f"{as_declared(pods.name)}.slices: {{level: {topology.level_name(part.level)}, size: {part.size}}}"
     for term in pods.shape.affinity:
-        yield f"{_base(pods.name)}: podAffinity by {term.key}"
+        yield f"{as_declared(pods.name)}: podAffinity by {term.key}"
     for term in pods.shape.anti_affinity:
-        yield f"{_base(pods.name)}: podAntiAffinity by {term.key}"
+        yield f"{as_declared(pods.name)}: podAntiAffinity by {term.key}"
     for rule in pods.shape.spread:
-        yield f"{_base(pods.name)}: topologySpreadConstraints by {rule.key}, maxSkew {rule.max_skew}"
-
-
-def _base(name: str) -> str:
-    """The name as declared: ``decode[1]/workers`` is in a copy of ``decode``."""
-    copied, _, rest = name.partition("[")
-    return copied + rest.partition("]")[2]
+        yield f"{as_declared(pods.name)}: topologySpreadConstraints by {rule.key}, maxSkew {rule.max_skew}"

@@ -1,4 +1,4 @@
-"""Which pods told last what a group of pods that has no object is like: by them it is known as the same group."""
+"""Groups of pods that have no object of their own, as Kueue's: each is known again by the pods it was read from."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ from phalanx.model.objects import ObjectKey
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """``uid``: the group's, as if it had an object. ``pods``: the uids of those that told of it last."""
+    """One group. ``uid``: as if it had an object. ``pods``: the uids of the pods that it was read from last."""
 
     uid: str = ""
     pods: frozenset[str] = field(default_factory=frozenset)
 
     def followed_by(self, pods: Collection[str]) -> "Gathered":
-        """Told by these pods now: another group, once none is left of those that told of it before."""
+        """Read from these pods now: another group, if none of the pods before is among them."""
         if not pods:
             return self
         return Gathered(min(pods) if self.pods.isdisjoint(pods) else self.uid, frozenset(pods))
